@@ -1,0 +1,39 @@
+# What one line can't hold is in scripts/. How long each step may take: docs/budget.md.
+
+GO      ?= go
+RACE    ?= -race
+FUZZTIME ?= 3s
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+export GO RACE FUZZTIME
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+build: ## the static binary bin/mars
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/mars ./cmd/mars
+
+fmt: ## format every Go file
+	$(GO) tool gofumpt -w .
+
+lint: ## formatting, go vet, staticcheck
+	@scripts/lint
+
+test: ## every test, with the race detector, in random order (RACE= without it)
+	$(GO) test $(RACE) -shuffle=on -timeout 6m ./...
+
+fuzz: ## fuzz every decoder for FUZZTIME (3s) each
+	@scripts/fuzz
+
+acceptance: ## tests with real processes, sockets and namespaces
+	$(GO) test -tags acceptance -count=1 -timeout 45m -v ./acceptance/...
+
+bench: ## benchmarks, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+setup: ## install what the tests need, or say which of them will skip
+	@scripts/setup
+
+check: ## what every change must pass: setup, lint, test, fuzz, with the time of each
+	@scripts/check
+
+.PHONY: help build fmt lint test fuzz acceptance bench setup check
