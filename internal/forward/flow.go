@@ -1,0 +1,116 @@
+package forward
+
+import (
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// Flow defaults.
+const (
+	// DefaultInterestQueue is the capacity of a flow's Interest queue (per-prefix queue of MARS paper §III-A1).
+	DefaultInterestQueue = 100
+	// DefaultCost is charged for an Interest without a size hint, bytes of expected Data.
+	DefaultCost = wire.ChunkSize
+	// DefaultMaxFlows bounds the flows that a forwarder remembers; the longest idle one goes first.
+	DefaultMaxFlows = 65536
+	// scanLimit bounds how far a face looks past queued Interests that it must not take.
+	scanLimit = 16
+)
+
+// flow is all traffic of one consumer toward one producer prefix: (dest, src) (protocol.md §1). Its Interests wait
+// here until a valid face pulls them; none is bound to a face before that, or one slow face would block the rest.
+type flow struct {
+	name    wire.Name // dest and src
+	dest    wire.Name
+	lanes   []*lane // the valid upstream faces
+	version uint64  // of the FIB when the lanes were made
+	retry   refs    // Interests to express again; they go first
+	fresh   refs
+	live    int // Interests in the two queues
+	used    machine.Time
+}
+
+// refs is a ring of PIT entries. An entry that was satisfied or expired while it waited stays as a stale ref.
+type refs struct {
+	ring []ref
+	head int
+	n    int
+}
+
+func (q *refs) push(r ref) {
+	if q.n == len(q.ring) {
+		grown := make([]ref, max(16, 2*len(q.ring)))
+		for i := range q.n {
+			grown[i] = q.ring[(q.head+i)%len(q.ring)]
+		}
+		q.ring, q.head = grown, 0
+	}
+	q.ring[(q.head+q.n)%len(q.ring)] = r
+	q.n++
+}
+
+func (q *refs) at(i int) *ref { return &q.ring[(q.head+i)%len(q.ring)] }
+
+// take removes the i-th ref; those before it keep their order.
+func (q *refs) take(i int) ref {
+	r := *q.at(i)
+	for ; i > 0; i-- {
+		*q.at(i) = *q.at(i - 1)
+	}
+	*q.at(0) = ref{}
+	q.head = (q.head + 1) % len(q.ring)
+	q.n--
+	return r
+}
+
+// trim drops stale refs at the head, so that the ring doesn't fill with them.
+func (q *refs) trim() {
+	for q.n > 0 && !(q.at(0).valid() && q.at(0).e.queued) {
+		q.take(0)
+	}
+}
+
+// pick finds the first Interest that face may take.
+func (q *refs) pick(face machine.FaceID, alone bool) (int, *entry) {
+	q.trim()
+	for i := 0; i < min(q.n, scanLimit); i++ {
+		r := q.at(i)
+		if !r.valid() || !r.e.queued || r.e.inFace(face) != nil || (r.e.avoid == face && !alone) {
+			continue
+		}
+		return i, r.e
+	}
+	return 0, nil
+}
+
+// next returns the queue, position and entry of the Interest that face would take from f; nil if there is none.
+func (f *flow) next(face machine.FaceID) (*refs, int, *entry) {
+	alone := f.usable() <= 1
+	if i, e := f.retry.pick(face, alone); e != nil {
+		return &f.retry, i, e
+	}
+	if i, e := f.fresh.pick(face, alone); e != nil {
+		return &f.fresh, i, e
+	}
+	return nil, 0, nil
+}
+
+// usable is the number of lanes whose face is up and not suspended.
+func (f *flow) usable() int {
+	n := 0
+	for _, l := range f.lanes {
+		if l.up.usable() {
+			n++
+		}
+	}
+	return n
+}
+
+// sojourn is how long the oldest queued fresh Interest has waited.
+func (f *flow) sojourn(now machine.Time) uint32 {
+	f.fresh.trim()
+	if f.fresh.n == 0 {
+		return 0
+	}
+	return micros(now - f.fresh.at(0).e.since)
+}

@@ -1,0 +1,429 @@
+package forward
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// Strategy decides how Interests that carry a MARS marker are forwarded; ordinary NDN names always go by best-route.
+type Strategy uint8
+
+// The strategies.
+const (
+	Mars      Strategy = iota // Interest queues per flow, rate control per face, all valid faces at once
+	BestRoute                 // NFD's: the nearest next hop at once; hop headers are copied through unchanged
+)
+
+// sendData, sendInterest and sendNack say what an outbound packet is.
+type outbound struct {
+	face machine.FaceID
+	p    packet
+}
+
+// flows is the flow side of a forwarder.
+type flows struct {
+	cfg     Config
+	rand    *rand.Rand
+	bufs    *pool
+	fib     fib
+	pit     pit
+	flows   map[uint64]*flow // by hash of (dest, src)
+	order   []*flow          // all flows, oldest first use first: eviction without walking a map
+	ups     map[machine.FaceID]*upstream
+	upList  []*upstream // by face, for fixed order
+	out     []outbound  // packets for the link side
+	woken   []machine.FaceID
+	dropped *[dropReasons]uint64
+	seen    [4096]uint64 // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
+}
+
+func newFlows(cfg Config, bufs *pool, dropped *[dropReasons]uint64) flows {
+	rng := rand.New(rand.NewPCG(cfg.Seed, 0x6d617273))
+	return flows{
+		cfg: cfg, rand: rng, bufs: bufs, fib: newFIB(), pit: newPIT(rng.Uint64()),
+		flows: make(map[uint64]*flow), ups: make(map[machine.FaceID]*upstream), dropped: dropped,
+	}
+}
+
+func (s *flows) drop(r DropReason) { s.dropped[r]++ }
+
+func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
+	s.fib.version++
+	if u := s.ups[id]; u != nil {
+		u.up, u.suspended, u.outstanding = true, false, 0
+		u.ctrl, u.tokens, u.tokenAt = newFaceController(), 0, now
+		s.wakeAll(u)
+		return
+	}
+	u := newUpstream(id, f)
+	u.tokenAt = now
+	s.ups[id] = u
+	s.upList = append(s.upList, u)
+	slices.SortFunc(s.upList, func(a, b *upstream) int { return int(a.face) - int(b.face) })
+}
+
+func (s *flows) faceDown(now machine.Time, id machine.FaceID) {
+	u := s.ups[id]
+	if u == nil {
+		return
+	}
+	u.up = false
+	s.fib.version++
+	s.rebind(now, u)
+}
+
+// faceGone forgets a face altogether.
+func (s *flows) faceGone(id machine.FaceID) {
+	delete(s.ups, id)
+	s.upList = slices.DeleteFunc(s.upList, func(u *upstream) bool { return u.face == id })
+	s.fib.version++
+}
+
+// rebind expresses the Interests that wait for a face elsewhere: it went down or fell silent.
+func (s *flows) rebind(now machine.Time, u *upstream) {
+	for _, e := range s.pit.entries {
+		if !e.live {
+			continue
+		}
+		if o := e.outFace(u.face); o != nil && !o.dead {
+			o.dead = true
+			if e.flow != nil && !e.queued {
+				e.avoid = u.face
+				s.enqueue(now, e, true)
+			}
+		}
+	}
+}
+
+// onInterest handles an Interest that arrived on face in. encoded decodes to i.
+func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr *wire.Packet, i *wire.Interest) {
+	if !i.HasNonce { // foreign applications may leave it to the forwarder (interop.md: always send one)
+		i.Nonce, i.HasNonce = s.rand.Uint32(), true
+		buf := i.Append(s.bufs.get())
+		defer s.bufs.put(buf)
+		if err := i.Decode(buf); err != nil {
+			s.drop(DropMalformed)
+			return
+		}
+	}
+	tok := makeToken(hdr.PitToken)
+	if !local && i.HasHopLimit && i.HopLimit == 0 {
+		s.drop(DropHopLimit)
+		return
+	}
+	e := s.pit.find(i)
+	if e == nil {
+		s.newInterest(now, in, local, hdr, tok, i)
+		return
+	}
+	for k := range e.in {
+		if e.in[k].nonce == i.Nonce && e.in[k].face != in {
+			s.nack(in, tok, i.Wire, wire.NackDuplicate)
+			return
+		}
+	}
+	again := e.inFace(in)
+	repeated := again != nil && again.nonce == i.Nonce // the network duplicated it
+	e.addIn(in, i.Nonce, tok, now+lifetime(i))
+	s.pit.wheel.arm(e)
+	switch {
+	case repeated:
+		s.drop(DropDuplicateInterest)
+	case e.queued:
+		// Still waiting here: merged by name.
+	case again == nil && e.waiting():
+		// Another downstream wants the same: aggregated.
+	default:
+		e.setNonce(i.Nonce)
+		s.express(now, e, true)
+	}
+}
+
+func (e *entry) setNonce(nonce uint32) {
+	e.interest.PatchNonce(e.buf, nonce)
+	e.interest.Nonce = nonce
+}
+
+func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr *wire.Packet, tok token, i *wire.Interest) {
+	if s.pit.live >= s.cfg.MaxPIT {
+		s.drop(DropPITFull)
+		s.nack(in, tok, i.Wire, wire.NackCongestion)
+		return
+	}
+	key := s.nonceKey(i.Name, i.Nonce)
+	if s.seen[key%uint64(len(s.seen))] == key && key != 0 {
+		s.nack(in, tok, i.Wire, wire.NackDuplicate)
+		return
+	}
+	hops := s.candidates(in, local, i.Name)
+	if len(hops) == 0 {
+		s.drop(DropNoRoute)
+		s.nack(in, tok, i.Wire, wire.NackNoRoute)
+		return
+	}
+	e := s.pit.insert(i.Wire)
+	if i.HasHopLimit && !local {
+		e.interest.PatchHopLimit(e.buf, i.HopLimit-1)
+		e.interest.HopLimit = i.HopLimit - 1
+	}
+	e.hdr.Label, e.hdr.HasLabel, e.hdr.SizeHint = hdr.Label, hdr.HasLabel, hdr.SizeHint
+	e.cost = DefaultCost
+	if hdr.SizeHint > 0 {
+		e.cost = float64(min(hdr.SizeHint, bufferSize))
+	}
+	e.expiry = now
+	e.addIn(in, i.Nonce, tok, now+lifetime(i))
+	s.pit.wheel.arm(e)
+	if s.cfg.Strategy == Mars {
+		if f := wire.SplitFlow(e.interest.Name); f.Kind == wire.Transmission {
+			e.flow = s.flowOf(now, f, hops)
+		}
+	}
+	s.express(now, e, false)
+}
+
+// express sends an Interest on, or queues it, by its strategy.
+func (s *flows) express(now machine.Time, e *entry, again bool) {
+	if e.flow == nil {
+		s.bestRoute(now, e, wire.NackNoRoute)
+		return
+	}
+	if again {
+		for k := len(e.out) - 1; k >= 0; k-- {
+			e.avoid = e.out[k].face
+			break
+		}
+	}
+	if !again && e.flow.live >= s.cfg.InterestQueue {
+		s.drop(DropInterestQueue)
+		s.fail(e, wire.NackCongestion)
+		return
+	}
+	s.enqueue(now, e, again)
+}
+
+// candidates are the next hops that an Interest from face in may take: never back, and a leaf carries no transit.
+// A local application, being the producer, excludes everything else.
+func (s *flows) candidates(in machine.FaceID, local bool, name wire.Name) []NextHop {
+	hops := s.fib.lookup(name)
+	n := 0
+	for _, h := range hops {
+		if u := s.ups[h.Face]; u != nil && h.Face != in && (s.cfg.Relay || local || u.local) {
+			n++
+		}
+	}
+	if n == len(hops) {
+		return hops
+	}
+	kept := make([]NextHop, 0, n)
+	for _, h := range hops {
+		if u := s.ups[h.Face]; u != nil && h.Face != in && (s.cfg.Relay || local || u.local) {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+// onData passes a Data packet down to everyone who asked. body is a pool buffer that onData takes over.
+func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, d *wire.Data, body []byte) {
+	e := s.pit.match(hdr.PitToken, d.Name)
+	if e == nil {
+		s.drop(DropUnsolicited)
+		s.bufs.put(body)
+		return
+	}
+	o := e.outFace(from)
+	if o == nil {
+		s.drop(DropUnsolicited)
+		s.bufs.put(body)
+		return
+	}
+	u := s.ups[from]
+	s.learn(now, u, e, o, hdr, len(d.Wire))
+	s.uncharge(e)
+	down := packet{buf: body, wire: d.Wire, data: true, queued: now}
+	down.hdr.PathTag, down.hdr.HasPathTag = mixTag(hdr.PathTag, from), true
+	down.hdr.CongestionMark = hdr.CongestionMark
+	if e.flow != nil {
+		down.feedback = true
+		down.hdr.Feedback.InterestItems = uint32(e.flow.live)
+		down.hdr.Feedback.InterestCapacity = uint32(s.cfg.InterestQueue)
+		down.hdr.Feedback.InterestSojourn = e.flow.sojourn(now)
+	} else {
+		down.hdr.Feedback, down.hdr.HasFeedback = hdr.Feedback, hdr.HasFeedback
+		down.hdr.Convergence, down.hdr.HasConvergence = hdr.Convergence, hdr.HasConvergence
+	}
+	for k := range e.in {
+		p := down
+		p.tok = e.in[k].tok
+		if k > 0 {
+			p.buf = append(s.bufs.get(), d.Wire...)
+			p.wire = p.buf
+		}
+		s.out = append(s.out, outbound{e.in[k].face, p})
+	}
+	s.forget(e)
+}
+
+// learn feeds what a Data packet tells about the face it came by into that face's controller.
+func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr *wire.Packet, size int) {
+	if u == nil || u.local {
+		return
+	}
+	if u.onHeard(now) {
+		s.wakeAll(u)
+	}
+	if e.flow == nil {
+		return
+	}
+	if len(e.out) == 1 { // of an Interest sent twice nobody knows which one was answered (Karn)
+		u.onRTT(now - o.sent)
+	}
+	u.ctrl.OnDelivered(now, float64(size))
+	if hdr.HasFeedback {
+		qInt, qData := occupancy(&hdr.Feedback)
+		u.ctrl.OnFeedback(now, qInt, qData)
+	}
+}
+
+// onNack handles a Nack from upstream for the Interest i.
+func (s *flows) onNack(now machine.Time, from machine.FaceID, hdr *wire.Packet, i *wire.Interest) {
+	e := s.pit.byToken(hdr.PitToken)
+	if e == nil || !e.interest.Name.Equal(i.Name) {
+		e = s.pit.find(i)
+	}
+	if e == nil {
+		s.drop(DropUnsolicited)
+		return
+	}
+	o := e.outFace(from)
+	if o == nil || o.dead || o.nonce != i.Nonce {
+		s.drop(DropUnsolicited)
+		return
+	}
+	u := s.ups[from]
+	if u != nil && u.onHeard(now) {
+		s.wakeAll(u)
+	}
+	o.dead = true
+	s.unchargeOne(o)
+	if e.flow == nil {
+		s.bestRoute(now, e, hdr.NackReason)
+		return
+	}
+	if hdr.NackReason == wire.NackCongestion {
+		// The Interest waits one pacing interval: its credit is spent a second time (protocol.md §4).
+		if u != nil {
+			u.ctrl.OnCongestion(now)
+			u.tokens -= e.cost
+		}
+		s.enqueue(now, e, true)
+		return
+	}
+	e.avoid = from
+	for _, l := range e.flow.lanes {
+		if l.up.usable() && !e.refused(l.up.face) {
+			s.enqueue(now, e, true)
+			return
+		}
+	}
+	s.fail(e, hdr.NackReason)
+}
+
+func (e *entry) refused(face machine.FaceID) bool {
+	o := e.outFace(face)
+	return o != nil && o.dead
+}
+
+// fail answers every downstream with a Nack and forgets the Interest.
+func (s *flows) fail(e *entry, reason wire.NackReason) {
+	for k := range e.in {
+		e.setNonce(e.in[k].nonce)
+		s.nack(e.in[k].face, e.in[k].tok, e.buf, reason)
+	}
+	s.uncharge(e)
+	s.forget(e)
+}
+
+func (s *flows) nack(to machine.FaceID, tok token, interest []byte, reason wire.NackReason) {
+	p := packet{buf: append(s.bufs.get(), interest...), tok: tok}
+	p.wire = p.buf
+	p.hdr.Nack, p.hdr.NackReason = true, reason
+	s.out = append(s.out, outbound{to, p})
+}
+
+// uncharge ends the outstanding Interests of an entry on every face.
+func (s *flows) uncharge(e *entry) {
+	for k := range e.out {
+		s.unchargeOne(&e.out[k])
+	}
+}
+
+func (s *flows) unchargeOne(o *outRecord) {
+	if u := s.ups[o.face]; o.charge && u != nil && u.outstanding > 0 {
+		u.outstanding--
+	}
+	o.charge = false
+}
+
+func (s *flows) forget(e *entry) {
+	key := s.nonceKey(e.interest.Name, e.interest.Nonce)
+	s.seen[key%uint64(len(s.seen))] = key
+	if e.queued {
+		e.queued = false
+		e.flow.live--
+	}
+	s.pit.remove(e)
+}
+
+func (s *flows) expire(e *entry) {
+	s.drop(DropExpired)
+	s.uncharge(e)
+	s.forget(e)
+}
+
+func (s *flows) nonceKey(n wire.Name, nonce uint32) uint64 {
+	return n.Hash(s.pit.seed^uint64(nonce)*0x9e3779b97f4a7c15) | 1
+}
+
+func (s *flows) wake(id machine.FaceID) { s.woken = append(s.woken, id) }
+
+// wakeAll puts every flow that uses u back into its round and the face on the ready list.
+func (s *flows) wakeAll(u *upstream) {
+	for _, f := range s.order {
+		if f.live == 0 {
+			continue
+		}
+		for _, l := range f.lanes {
+			if l.up == u {
+				u.activate(l)
+			}
+		}
+	}
+	s.wake(u.face)
+}
+
+func lifetime(i *wire.Interest) machine.Time {
+	const most = 60_000 // ms: a longer wish costs memory here and helps nobody
+	return machine.Time(min(i.Lifetime, most)) * machine.Millisecond
+}
+
+// occupancy normalises feedback as the paper does: items over capacity (protocol.md §4, profile `paper`).
+func occupancy(f *wire.Feedback) (qInt, qData float64) {
+	if f.InterestCapacity > 0 {
+		qInt = float64(f.InterestItems) / float64(f.InterestCapacity)
+	}
+	if f.DataCapacity > 0 {
+		qData = float64(f.DataItems) / float64(f.DataCapacity)
+	}
+	return min(qInt, 1), min(qData, 1)
+}
+
+// mixTag folds a face into a path tag, so that the receiver can tell paths apart (protocol.md §3).
+func mixTag(tag uint32, face machine.FaceID) uint32 {
+	h := (tag ^ uint32(face)) * 0x9e3779b1
+	return h ^ h>>15
+}

@@ -1,0 +1,431 @@
+package forward
+
+import (
+	"math/bits"
+	"slices"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// Config sets up a Forwarder. The zero value of a field means its default.
+type Config struct {
+	Seed          uint64   // of everything random: hash keys, nonces
+	Strategy      Strategy // for names with a MARS marker
+	Relay         bool     // carries transit between other nodes; a leaf answers Nack(NoRoute)
+	InterestQueue int      // capacity of each flow's Interest queue, Interests
+	MaxPIT        int      // pending Interests, in all
+	MaxFlows      int      // flows remembered
+}
+
+// DefaultMaxPIT bounds the pending Interests of a node.
+const DefaultMaxPIT = 1 << 17
+
+// DropReason says why a packet was dropped. Bad packets are counted, never errors.
+type DropReason uint8
+
+// The drop reasons.
+const (
+	_                     DropReason = iota
+	DropMalformed                    // doesn't decode
+	DropFragment                     // impossible or oversized fragment
+	DropDuplicateFragment            // fragment came twice
+	DropHopLimit                     // HopLimit exhausted
+	DropDuplicateInterest            // the same Interest twice from one face
+	DropNoRoute                      // no next hop (answered with a Nack)
+	DropPITFull                      // too many pending Interests (answered with a Nack)
+	DropInterestQueue                // flow's Interest queue full (answered with a Nack)
+	DropDataQueue                    // Data queue full
+	DropControlQueue                 // Nacks or unshaped Interests wait in vain
+	DropUnsolicited                  // Data or Nack that nobody waits for
+	DropExpired                      // pending Interest ran out of its lifetime
+	DropFaceDown                     // its face is gone
+	dropReasons
+)
+
+var dropNames = [dropReasons]string{
+	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
+	"interest_queue_full", "data_queue_full", "control_queue_full", "unsolicited", "expired", "face_down",
+}
+
+func (r DropReason) String() string { return dropNames[r] }
+
+// face joins the two sides of one face.
+type face struct {
+	id   machine.FaceID
+	slot int
+	up   bool
+	link link
+	flow *upstream
+	wake machine.Time // when to look at it again; Never: when woken
+	heap int          // position in the wake heap, −1: not there
+	n    Counters
+}
+
+// Counters counts the packets of one face.
+type Counters struct {
+	InterestsIn, InterestsOut uint64
+	DataIn, DataOut           uint64
+	NacksIn, NacksOut         uint64
+	ContentIn                 uint64 // bytes of Content in Data that answered an Interest
+	Drops                     uint64
+}
+
+// Forwarder is a MARS forwarder (machine.Machine). Local faces are applications on this node; whoever composes the
+// node moves their packets.
+type Forwarder struct {
+	cfg     Config
+	bufs    pool
+	flows   flows
+	faces   map[machine.FaceID]*face
+	slots   []*face // by slot; fixed order of Ready
+	ready   []uint64
+	wakes   wakes
+	dropped [dropReasons]uint64
+
+	pkt      wire.Packet // scratch: one datagram at a time
+	interest wire.Interest
+	data     wire.Data
+}
+
+// New returns a forwarder without faces or routes.
+func New(cfg Config) *Forwarder {
+	if cfg.InterestQueue == 0 {
+		cfg.InterestQueue = DefaultInterestQueue
+	}
+	if cfg.MaxPIT == 0 {
+		cfg.MaxPIT = DefaultMaxPIT
+	}
+	if cfg.MaxFlows == 0 {
+		cfg.MaxFlows = DefaultMaxFlows
+	}
+	fw := &Forwarder{cfg: cfg, faces: make(map[machine.FaceID]*face)}
+	fw.flows = newFlows(cfg, &fw.bufs, &fw.dropped)
+	return fw
+}
+
+// minMTU is the smallest MTU that a face works with: 64 fragments must hold the largest packet.
+const minMTU = 512
+
+// FaceUp adds a face, or brings it back.
+func (fw *Forwarder) FaceUp(now machine.Time, id machine.FaceID, f machine.Face) {
+	if f.Local {
+		f.MTU = 0
+	} else {
+		f.MTU = max(f.MTU, minMTU)
+	}
+	fc := fw.faces[id]
+	if fc == nil {
+		fc = &face{id: id, slot: len(fw.slots), wake: machine.Never, heap: -1}
+		fw.faces[id] = fc
+		fw.slots = append(fw.slots, fc)
+		if len(fw.ready)*64 < len(fw.slots) {
+			fw.ready = append(fw.ready, 0)
+		}
+	}
+	fc.up = true
+	fc.link.Face = f
+	fc.link.creditAt = now
+	fw.flows.faceUp(now, id, f)
+	fc.flow = fw.flows.ups[id]
+	fw.settle(now)
+}
+
+// FaceDown takes a face out of service. Its queued Data are dropped; the Interests that wait for it go elsewhere.
+func (fw *Forwarder) FaceDown(now machine.Time, id machine.FaceID) {
+	fc := fw.faces[id]
+	if fc == nil || !fc.up {
+		return
+	}
+	fc.up = false
+	fw.dropped[DropFaceDown] += uint64(fc.link.data.len() + fc.link.control.len())
+	fc.link.reset(&fw.bufs)
+	fw.flows.faceDown(now, id)
+	fw.settle(now)
+}
+
+// FaceGone forgets a face that will never come back; its routes stay until they are withdrawn.
+func (fw *Forwarder) FaceGone(now machine.Time, id machine.FaceID) {
+	fw.FaceDown(now, id)
+	if fc := fw.faces[id]; fc != nil {
+		fw.rearm(fc, machine.Never)
+		fw.unready(fc)
+		delete(fw.faces, id)
+		// The last slot moves into the hole, so that slots stay dense.
+		last := fw.slots[len(fw.slots)-1]
+		if last != fc {
+			lastReady := fw.isReady(last)
+			fw.unready(last)
+			last.slot = fc.slot
+			fw.slots[fc.slot] = last
+			if lastReady {
+				fw.setReady(last)
+			}
+		}
+		fw.slots = fw.slots[:len(fw.slots)-1]
+		fw.flows.faceGone(id)
+	}
+}
+
+// AddRoute installs a route: name prefix, face, routed hop count (0: an application here).
+func (fw *Forwarder) AddRoute(prefix wire.Name, h NextHop) { fw.flows.fib.add(prefix.Clone(), h) }
+
+// RemoveRoute withdraws a route.
+func (fw *Forwarder) RemoveRoute(prefix wire.Name, face machine.FaceID) {
+	fw.flows.fib.remove(prefix, face)
+}
+
+// Receive handles one datagram from face id.
+func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN, datagram []byte) {
+	fc := fw.faces[id]
+	if fc == nil || !fc.up {
+		fw.dropped[DropFaceDown]++
+		return
+	}
+	p := &fw.pkt
+	if err := p.Decode(datagram); err != nil {
+		fw.dropped[DropMalformed]++
+		fc.n.Drops++
+		return
+	}
+	if p.Fragment == nil { // an idle packet
+		return
+	}
+	if p.FragCount > 1 {
+		hdr, tok, body, done, drop := fc.link.in.add(now, p, &fw.bufs)
+		if drop != 0 {
+			fw.dropped[drop]++
+			fc.n.Drops++
+		}
+		if !done {
+			return
+		}
+		hdr.PitToken = tok.bytes()
+		fw.accept(now, fc, &hdr, body, true)
+	} else {
+		fw.accept(now, fc, p, p.Fragment, false)
+	}
+	fw.settle(now)
+}
+
+// accept hands a whole network packet to the flow side. owned: body is a pool buffer.
+func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body []byte, owned bool) {
+	if len(body) > 0 && body[0] == wire.TypeData && !hdr.Nack {
+		if !owned {
+			body = append(fw.bufs.get(), body...)
+		}
+		if err := fw.data.Decode(body); err != nil {
+			fw.malformed(fc, body, true)
+			return
+		}
+		fc.n.DataIn++
+		before := fw.dropped[DropUnsolicited]
+		size := len(fw.data.Content)
+		fw.flows.onData(now, fc.id, hdr, &fw.data, body)
+		if fw.dropped[DropUnsolicited] == before {
+			fc.n.ContentIn += uint64(size)
+		}
+		return
+	}
+	if err := fw.interest.Decode(body); err != nil {
+		fw.malformed(fc, body, owned)
+		return
+	}
+	if hdr.Nack {
+		fc.n.NacksIn++
+		fw.flows.onNack(now, fc.id, hdr, &fw.interest)
+	} else {
+		fc.n.InterestsIn++
+		fw.flows.onInterest(now, fc.id, fc.link.Local, hdr, &fw.interest)
+	}
+	if owned {
+		fw.bufs.put(body)
+	}
+}
+
+func (fw *Forwarder) malformed(fc *face, body []byte, owned bool) {
+	fw.dropped[DropMalformed]++
+	fc.n.Drops++
+	if owned {
+		fw.bufs.put(body)
+	}
+}
+
+// settle moves what the flow side produced to the link side and wakes the faces concerned.
+func (fw *Forwarder) settle(now machine.Time) {
+	for i := range fw.flows.out {
+		o := &fw.flows.out[i]
+		fw.enqueue(o.face, o.p)
+		o.p = packet{}
+	}
+	fw.flows.out = fw.flows.out[:0]
+	for _, id := range fw.flows.woken {
+		if fc := fw.faces[id]; fc != nil && fc.up {
+			fw.setReady(fc)
+		}
+	}
+	fw.flows.woken = fw.flows.woken[:0]
+}
+
+func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
+	fc := fw.faces[id]
+	switch {
+	case fc == nil || !fc.up:
+		fw.dropped[DropFaceDown]++
+	case p.data && !fc.link.pushData(p):
+		fw.dropped[DropDataQueue]++
+		fc.n.Drops++
+	case !p.data && !fc.link.pushControl(p):
+		fw.dropped[DropControlQueue]++
+		fc.n.Drops++
+	default:
+		fw.setReady(fc)
+		return
+	}
+	fw.bufs.put(p.buf)
+}
+
+// Advance expires pending Interests and looks at the faces whose time has come.
+func (fw *Forwarder) Advance(now machine.Time) {
+	fw.flows.pit.wheel.advance(now, fw.flows.expire)
+	for {
+		fc := fw.wakes.due(now)
+		if fc == nil {
+			break
+		}
+		fw.rearm(fc, machine.Never)
+		if fc.flow != nil {
+			fw.flows.checkSilence(now, fc.flow)
+			fw.rearm(fc, fc.flow.silenceDeadline())
+		}
+		fw.setReady(fc)
+	}
+	fw.settle(now)
+}
+
+// Transmit writes the next datagram of face id: a fragment of the packet begun, else Nacks and unshaped Interests, else
+// an Interest if Algorithm 1 affords one, else Data.
+func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, machine.ECN) {
+	fc := fw.faces[id]
+	if fc == nil || !fc.up {
+		return 0, machine.NotECT
+	}
+	l := &fc.link
+	if ok, at := l.affords(now); !ok {
+		fw.sleep(fc, at)
+		return 0, machine.NotECT
+	}
+	if !l.busy {
+		p, ok, at := fw.next(now, fc)
+		if !ok {
+			fw.sleep(fc, at)
+			return 0, machine.NotECT
+		}
+		l.load(now, p)
+	}
+	n := l.emit(buf)
+	if !l.busy && n > 0 {
+		fw.count(fc, &l.current)
+		fw.bufs.put(l.current.buf)
+		l.current = packet{}
+	}
+	return n, machine.NotECT
+}
+
+func (fw *Forwarder) next(now machine.Time, fc *face) (p packet, ok bool, at machine.Time) {
+	if fc.link.control.len() > 0 {
+		return fc.link.control.pop(), true, 0
+	}
+	p, ok, at = fw.flows.pull(now, fc.flow)
+	if ok {
+		return p, true, 0
+	}
+	if fc.link.data.len() > 0 {
+		return fc.link.data.pop(), true, 0
+	}
+	return p, false, at
+}
+
+func (fw *Forwarder) count(fc *face, p *packet) {
+	switch {
+	case p.data:
+		fc.n.DataOut++
+	case p.hdr.Nack:
+		fc.n.NacksOut++
+	default:
+		fc.n.InterestsOut++
+	}
+}
+
+// sleep takes a face off the ready list until at, or until its silence is due.
+func (fw *Forwarder) sleep(fc *face, at machine.Time) {
+	fw.unready(fc)
+	fw.rearm(fc, min(at, fc.flow.silenceDeadline()))
+}
+
+// Ready appends the faces that may have something to send, in the order of their slots.
+func (fw *Forwarder) Ready(dst []machine.FaceID) []machine.FaceID {
+	for w, word := range fw.ready {
+		for ; word != 0; word &= word - 1 {
+			dst = append(dst, fw.slots[w*64+bits.TrailingZeros64(word)].id)
+		}
+	}
+	return dst
+}
+
+// Deadline is the next expiry or wake-up.
+func (fw *Forwarder) Deadline() machine.Time {
+	return min(fw.flows.pit.wheel.deadline(), fw.wakes.deadline())
+}
+
+func (fw *Forwarder) isReady(fc *face) bool { return fw.ready[fc.slot/64]&(1<<(fc.slot%64)) != 0 }
+func (fw *Forwarder) setReady(fc *face)     { fw.ready[fc.slot/64] |= 1 << (fc.slot % 64) }
+func (fw *Forwarder) unready(fc *face)      { fw.ready[fc.slot/64] &^= 1 << (fc.slot % 64) }
+
+func (fw *Forwarder) rearm(fc *face, at machine.Time) {
+	fc.wake = at
+	fw.wakes.update(fc)
+}
+
+// FaceStats is the state of one face.
+type FaceStats struct {
+	Counters
+	ID          machine.FaceID
+	Up, Local   bool
+	Suspended   bool
+	DataQueued  int
+	Outstanding int
+	Rate        float64 // Algorithm 1's R, bytes of Data per second
+	Estimate    float64 // its B̂
+	SRTT        machine.Time
+}
+
+// Stats appends the state of every face to dst, in order of face.
+func (fw *Forwarder) Stats(dst []FaceStats) []FaceStats {
+	from := len(dst)
+	for _, fc := range fw.slots {
+		u := fc.flow
+		dst = append(dst, FaceStats{
+			Counters: fc.n, ID: fc.id, Up: fc.up, Local: fc.link.Local, Suspended: u.suspended,
+			DataQueued: fc.link.data.len(), Outstanding: u.outstanding,
+			Rate: u.ctrl.Rate(), Estimate: u.ctrl.Estimate(), SRTT: u.srtt,
+		})
+	}
+	slices.SortFunc(dst[from:], func(a, b FaceStats) int { return int(a.ID) - int(b.ID) })
+	return dst
+}
+
+// Dropped returns how many packets were dropped for reason r.
+func (fw *Forwarder) Dropped(r DropReason) uint64 { return fw.dropped[r] }
+
+// DropReasons lists the reasons that Dropped knows.
+func DropReasons() []DropReason {
+	all := make([]DropReason, 0, dropReasons-1)
+	for r := DropMalformed; r < dropReasons; r++ {
+		all = append(all, r)
+	}
+	return all
+}
+
+// Pending is the number of pending Interests.
+func (fw *Forwarder) Pending() int { return fw.flows.pit.live }

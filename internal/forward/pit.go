@@ -1,0 +1,240 @@
+package forward
+
+import (
+	"encoding/binary"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// inRecord is one downstream face that waits for an Interest's Data.
+type inRecord struct {
+	face   machine.FaceID
+	nonce  uint32
+	tok    token
+	expiry machine.Time
+}
+
+// outRecord is one upstream face that an Interest was sent to and that hasn't answered.
+type outRecord struct {
+	face   machine.FaceID
+	nonce  uint32
+	sent   machine.Time
+	dead   bool // a Nack came, or the face is suspended: no answer is expected
+	charge bool // counted in the upstream's outstanding Interests
+}
+
+// entry is one pending Interest.
+type entry struct {
+	interest wire.Interest // decoded over buf, which holds the Interest as it will be sent on
+	buf      []byte
+	hash     uint64
+	index    uint32
+	gen      uint16
+	live     bool
+	chain    *entry // next entry of the same hash
+
+	in  []inRecord
+	out []outRecord
+
+	hdr    wire.Packet // hop fields to send with it: label, size hint
+	cost   float64     // Data bytes it is expected to bring
+	flow   *flow
+	queued bool // waits in its flow's Interest queue
+	since  machine.Time
+	avoid  machine.FaceID // face that lost it: retransmissions go elsewhere if they can
+
+	expiry      machine.Time
+	prev, later *entry // wheel
+	bucket      int
+	armed       bool
+}
+
+// ref names an entry that may be gone by the time it is looked at.
+type ref struct {
+	e   *entry
+	gen uint16
+}
+
+func (r ref) valid() bool { return r.e.live && r.e.gen == r.gen }
+
+// pit is the pending Interest table. Entries are found by PitToken (6 bytes: index and generation; ndnd accepts no
+// other length) or by name.
+type pit struct {
+	seed    uint64
+	entries []*entry
+	free    []*entry
+	byHash  map[uint64]*entry
+	wheel   wheel
+	live    int
+}
+
+func newPIT(seed uint64) pit {
+	return pit{seed: seed, byHash: make(map[uint64]*entry)}
+}
+
+const pitTokenLen = 6
+
+func (e *entry) token() (t token) {
+	binary.BigEndian.PutUint32(t.b[:], e.index)
+	binary.BigEndian.PutUint16(t.b[4:], e.gen)
+	t.n = pitTokenLen
+	return t
+}
+
+// hashOf mixes the selectors into the name's hash: Interests that differ in them are different entries.
+func (p *pit) hashOf(n wire.Name, canBePrefix, mustBeFresh bool) uint64 {
+	h := n.Hash(p.seed)
+	if canBePrefix {
+		h ^= 0x9e3779b97f4a7c15
+	}
+	if mustBeFresh {
+		h ^= 0xc2b2ae3d27d4eb4f
+	}
+	return h
+}
+
+func (p *pit) find(i *wire.Interest) *entry {
+	for e := p.byHash[p.hashOf(i.Name, i.CanBePrefix, i.MustBeFresh)]; e != nil; e = e.chain {
+		if e.interest.CanBePrefix == i.CanBePrefix && e.interest.MustBeFresh == i.MustBeFresh && e.interest.Name.Equal(i.Name) {
+			return e
+		}
+	}
+	return nil
+}
+
+// insert makes an entry for the Interest encoded in wire, which is copied. wire must decode.
+func (p *pit) insert(encoded []byte) *entry {
+	var e *entry
+	if n := len(p.free); n > 0 {
+		e, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		e = &entry{index: uint32(len(p.entries))}
+		p.entries = append(p.entries, e)
+	}
+	e.buf = append(e.buf[:0], encoded...)
+	if err := e.interest.Decode(e.buf); err != nil {
+		panic("forward: PIT insert of an Interest that doesn't decode: " + err.Error())
+	}
+	e.gen++
+	e.live = true
+	e.hash = p.hashOf(e.interest.Name, e.interest.CanBePrefix, e.interest.MustBeFresh)
+	e.chain = p.byHash[e.hash]
+	p.byHash[e.hash] = e
+	p.live++
+	return e
+}
+
+func (p *pit) remove(e *entry) {
+	if e.chain == nil && p.byHash[e.hash] == e {
+		delete(p.byHash, e.hash)
+	} else {
+		at := p.byHash[e.hash]
+		if at == e {
+			p.byHash[e.hash] = e.chain
+		} else {
+			for at.chain != e {
+				at = at.chain
+			}
+			at.chain = e.chain
+		}
+	}
+	p.wheel.disarm(e)
+	e.live, e.chain, e.flow, e.queued, e.avoid = false, nil, nil, false, 0
+	e.in, e.out, e.hdr = e.in[:0], e.out[:0], wire.Packet{}
+	p.free = append(p.free, e)
+	p.live--
+}
+
+// match finds the entry that a Data packet answers: by token when it carries one of ours, else by name.
+func (p *pit) match(tok []byte, name wire.Name) *entry {
+	if e := p.byToken(tok); e != nil {
+		if e.matches(name) {
+			return e
+		}
+		return nil
+	}
+	if e := p.exact(name, false); e != nil {
+		return e
+	}
+	for k := name.Len(); k >= 0; k-- {
+		if e := p.exact(name.Prefix(k), true); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (p *pit) byToken(tok []byte) *entry {
+	if len(tok) != pitTokenLen {
+		return nil
+	}
+	i := binary.BigEndian.Uint32(tok)
+	if uint64(i) >= uint64(len(p.entries)) {
+		return nil
+	}
+	e := p.entries[i]
+	if !e.live || e.gen != binary.BigEndian.Uint16(tok[4:]) {
+		return nil
+	}
+	return e
+}
+
+// exact finds an entry by name and CanBePrefix, whatever its MustBeFresh: there is no cache here that could be stale.
+func (p *pit) exact(name wire.Name, canBePrefix bool) *entry {
+	for _, fresh := range [2]bool{false, true} {
+		for e := p.byHash[p.hashOf(name, canBePrefix, fresh)]; e != nil; e = e.chain {
+			if e.interest.CanBePrefix == canBePrefix && e.interest.Name.Equal(name) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func (e *entry) matches(name wire.Name) bool {
+	if e.interest.CanBePrefix {
+		return name.HasPrefix(e.interest.Name)
+	}
+	return name.Equal(e.interest.Name)
+}
+
+// addIn records (or renews) a downstream face.
+func (e *entry) addIn(face machine.FaceID, nonce uint32, tok token, expiry machine.Time) {
+	e.expiry = max(e.expiry, expiry)
+	for i := range e.in {
+		if e.in[i].face == face {
+			e.in[i].nonce, e.in[i].tok, e.in[i].expiry = nonce, tok, expiry
+			return
+		}
+	}
+	e.in = append(e.in, inRecord{face, nonce, tok, expiry})
+}
+
+func (e *entry) inFace(face machine.FaceID) *inRecord {
+	for i := range e.in {
+		if e.in[i].face == face {
+			return &e.in[i]
+		}
+	}
+	return nil
+}
+
+func (e *entry) outFace(face machine.FaceID) *outRecord {
+	for i := range e.out {
+		if e.out[i].face == face {
+			return &e.out[i]
+		}
+	}
+	return nil
+}
+
+// waiting tells whether some upstream may still answer.
+func (e *entry) waiting() bool {
+	for i := range e.out {
+		if !e.out[i].dead {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+package forward
+
+import (
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// maxToken is the longest PitToken that a peer may use, bytes (NDNLPv2).
+const maxToken = 32
+
+// token is a PitToken by value: packets outlive the datagram that brought it.
+type token struct {
+	n uint8
+	b [maxToken]byte
+}
+
+func makeToken(b []byte) (t token) {
+	t.n = uint8(copy(t.b[:], b))
+	return t
+}
+
+func (t *token) bytes() []byte { return t.b[:t.n] }
+
+// packet is a network packet on its way out of a face.
+type packet struct {
+	buf      []byte // from the pool; wire lies within it
+	wire     []byte // the Interest or Data TLV
+	hdr      wire.Packet
+	tok      token
+	data     bool // Data: feedback is completed and the departure stamped when it leaves
+	feedback bool // this node adds its own feedback (a strategy that copies headers through doesn't)
+	queued   machine.Time
+}
+
+// fifo is a ring of packets that grows up to what its user admits.
+type fifo struct {
+	ring []packet
+	head int
+	n    int
+}
+
+func (q *fifo) len() int { return q.n }
+
+func (q *fifo) push(p packet) {
+	if q.n == len(q.ring) {
+		grown := make([]packet, max(8, 2*len(q.ring)))
+		for i := range q.n {
+			grown[i] = q.ring[(q.head+i)%len(q.ring)]
+		}
+		q.ring, q.head = grown, 0
+	}
+	q.ring[(q.head+q.n)%len(q.ring)] = p
+	q.n++
+}
+
+func (q *fifo) front() *packet { return &q.ring[q.head] }
+
+func (q *fifo) pop() packet {
+	p := q.ring[q.head]
+	q.ring[q.head] = packet{}
+	q.head = (q.head + 1) % len(q.ring)
+	q.n--
+	return p
+}
+
+// sojourn is how long the head has waited, µs, saturating.
+func (q *fifo) sojourn(now machine.Time) uint32 {
+	if q.n == 0 {
+		return 0
+	}
+	return micros(now - q.front().queued)
+}
+
+func micros(d machine.Time) uint32 {
+	const most = 1<<32 - 1
+	return uint32(min(max(d/machine.Microsecond, 0), most))
+}
+
+// bufferSize holds the largest NDN packet (8800 B) and is what every packet buffer has.
+const bufferSize = wire.MaxPacket
+
+// pool recycles packet buffers: none is allocated in steady state.
+type pool struct{ free [][]byte }
+
+func (p *pool) get() []byte {
+	if n := len(p.free); n > 0 {
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		return b[:0]
+	}
+	return make([]byte, 0, bufferSize)
+}
+
+func (p *pool) put(b []byte) {
+	if cap(b) >= bufferSize {
+		p.free = append(p.free, b)
+	}
+}

@@ -1,0 +1,42 @@
+package forward
+
+import (
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// bestRoute sends an Interest by the nearest next hop that hasn't been tried (NFD's best-route: a retransmission, or a
+// Nack, moves on to the next one; when all have been tried, to the one tried longest ago). When every next hop has
+// refused, the downstream gets the last refusal.
+func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason) {
+	in := &e.in[0]
+	down := s.ups[in.face]
+	hops := s.candidates(in.face, down != nil && down.local, e.interest.Name)
+	var best *upstream
+	var oldest machine.Time
+	for _, h := range hops {
+		u := s.ups[h.Face]
+		if !u.up || e.inFace(h.Face) != nil {
+			continue
+		}
+		o := e.outFace(h.Face)
+		if o == nil {
+			best = u
+			break
+		}
+		if !o.dead && (best == nil || o.sent < oldest) {
+			best, oldest = u, o.sent
+		}
+	}
+	if best == nil {
+		if !e.waiting() {
+			if last == 0 {
+				last = wire.NackNoRoute
+			}
+			s.fail(e, last)
+		}
+		return
+	}
+	p := s.send(now, best, e, false)
+	s.out = append(s.out, outbound{best.face, p})
+}

@@ -1,0 +1,184 @@
+package forward
+
+import (
+	"mars/cc"
+	"mars/internal/machine"
+)
+
+// Upstream defaults: what profile `paper` leaves open at forwarders.
+const (
+	// initialRate is 1 MB/s: 125 chunks of 8 KB a second fill no path that is worth having, and Algorithm 1 doubles
+	// it every 14 τ_R.
+	initialRate = 1e6
+	// minRate keeps a chunk of feedback coming about every 100 ms.
+	minRate = 80e3
+	// rateBurst is how much Interest credit an idle face may save up: it covers coarse timers.
+	rateBurst = 2 * machine.Millisecond
+
+	// A face is suspended when Interests are outstanding and nothing at all has come for
+	// max(suspendRTTs·SRTT, suspendMin), and probed with a backoff (protocol.md §8, blackhole; the paper has no rule).
+	suspendRTTs = 3
+	suspendMin  = 300 * machine.Millisecond
+	probeMin    = 250 * machine.Millisecond
+	probeMax    = 4 * machine.Second
+)
+
+// upstream is the flow side of one face: the rate at which Interests may leave by it (Algorithm 1, one per upstream
+// face), the flows that take turns on it, and whether it answers at all.
+type upstream struct {
+	face  machine.FaceID
+	local bool // an application on this node: no rate
+	up    bool
+
+	ctrl    cc.Paper
+	tokens  float64 // bytes of expected Data that may be asked for now
+	tokenAt machine.Time
+
+	active []*lane // flows with Interests for this face, in deficit round robin
+	turn   int
+
+	outstanding int          // Interests sent and not answered
+	silentSince machine.Time // when the oldest reason to expect an answer began
+	srtt        machine.Time
+	suspended   bool
+	probeAt     machine.Time
+	backoff     machine.Time
+	sent        uint64 // Interests sent through Algorithm 1's gate
+}
+
+// lane is one flow on one of its valid upstream faces.
+type lane struct {
+	flow    *flow
+	up      *upstream
+	deficit float64 // bytes
+	active  bool
+}
+
+func newUpstream(id machine.FaceID, f machine.Face) *upstream {
+	return &upstream{
+		face: id, local: f.Local, up: true,
+		ctrl: newFaceController(),
+	}
+}
+
+func newFaceController() cc.Paper {
+	return cc.NewPaper(cc.PaperConfig{GammaMax: cc.PaperGammaForwarder, Initial: initialRate, Min: minRate})
+}
+
+func (u *upstream) usable() bool { return u.up && !u.suspended }
+
+// affords tells whether Algorithm 1's rate allows another Interest now, and if not, when.
+func (u *upstream) affords(now machine.Time) (bool, machine.Time) {
+	if u.local {
+		return true, 0
+	}
+	if u.suspended {
+		return now >= u.probeAt, u.probeAt
+	}
+	u.ctrl.Advance(now)
+	rate := u.ctrl.Rate()
+	u.tokens = min(u.tokens+float64(rate*(now-u.tokenAt).Seconds()), max(float64(rate*rateBurst.Seconds()), DefaultCost))
+	u.tokenAt = now
+	if u.tokens > 0 {
+		return true, 0
+	}
+	return false, now + machine.Time((1-u.tokens)/rate*1e9) + 1
+}
+
+// onSent accounts for an Interest that leaves now.
+func (u *upstream) onSent(now machine.Time, cost float64) {
+	u.sent++
+	if u.local {
+		return
+	}
+	u.tokens -= cost
+	if u.outstanding == 0 {
+		u.silentSince = now
+	}
+	u.outstanding++
+	if u.suspended { // this was a probe
+		u.backoff = min(2*u.backoff, probeMax)
+		u.probeAt = now + u.backoff
+	}
+}
+
+// onHeard notes that the peer answered anything at all; it ends a suspension.
+func (u *upstream) onHeard(now machine.Time) (resumed bool) {
+	u.silentSince = now
+	if !u.suspended {
+		return false
+	}
+	u.suspended, u.backoff = false, 0
+	u.tokens, u.tokenAt = 0, now
+	return true
+}
+
+func (u *upstream) onRTT(rtt machine.Time) {
+	u.ctrl.OnRTT(rtt)
+	if u.srtt == 0 {
+		u.srtt = rtt
+	}
+	u.srtt += (rtt - u.srtt) / 8
+}
+
+// silenceDeadline is when the face counts as silent, if nothing comes.
+func (u *upstream) silenceDeadline() machine.Time {
+	if u.local || u.suspended || u.outstanding == 0 || !u.up {
+		return machine.Never
+	}
+	return u.silentSince + max(suspendRTTs*u.srtt, suspendMin)
+}
+
+func (u *upstream) suspend(now machine.Time) {
+	u.suspended = true
+	u.backoff = probeMin
+	u.probeAt = now + u.backoff
+}
+
+// activate puts a lane into the face's round.
+func (u *upstream) activate(l *lane) {
+	if !l.active {
+		l.active, l.deficit = true, 0
+		u.active = append(u.active, l)
+	}
+}
+
+func (u *upstream) deactivate(i int) {
+	u.active[i].active = false
+	u.active = append(u.active[:i], u.active[i+1:]...)
+	if u.turn > i {
+		u.turn--
+	}
+	if u.turn >= len(u.active) {
+		u.turn = 0
+	}
+}
+
+// pull takes the next Interest by deficit round robin in bytes over the active flows (MARS paper §III-D says round
+// robin; bytes make unequal chunk sizes fair). nil: no flow has one for this face.
+func (u *upstream) pull() *entry {
+	for len(u.active) > 0 {
+		l := u.active[u.turn]
+		q, i, e := l.flow.next(u.face)
+		if e == nil {
+			u.deactivate(u.turn)
+			continue
+		}
+		if l.deficit < e.cost {
+			l.deficit += quantum
+			if len(u.active) > 1 {
+				u.turn = (u.turn + 1) % len(u.active)
+			}
+			continue
+		}
+		l.deficit -= e.cost
+		q.take(i)
+		e.queued = false
+		l.flow.live--
+		return e
+	}
+	return nil
+}
+
+// quantum is what a flow may send in one turn, bytes: at least the largest packet, so that every turn sends one.
+const quantum = float64(bufferSize)
