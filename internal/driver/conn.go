@@ -1,0 +1,108 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"syscall"
+)
+
+// bufferWish is what is asked of the kernel for each socket buffer, bytes. The kernel grants less where its limits say
+// so (net.core.rmem_max); the inbox makes up for that.
+const bufferWish = 4 << 20
+
+// errAgain says that the socket takes no more datagrams for now.
+var errAgain = errors.New("socket buffer full")
+
+// A batchConn is one UDP socket that moves datagrams in batches. One goroutine receives and another one sends; close
+// may be called from anywhere and ends every wait with net.ErrClosed.
+type batchConn interface {
+	// recv waits for datagrams and fills slots from the first on. An error tells of no datagram, and the socket can be
+	// used on unless it is net.ErrClosed.
+	recv(slots []slot) (int, error)
+	// send hands the unsent datagrams of t to the kernel without waiting and returns how many of them it took. An error
+	// concerns the first one that it didn't take; errAgain asks to call awaitWritable.
+	send(t *train, to target) (int, error)
+	// awaitWritable waits until send may have room.
+	awaitWritable() error
+	localAddr() netip.AddrPort
+	// buffers returns what the kernel grants for receiving and sending, in bytes as one would ask for them; 0: unknown.
+	buffers() (recv, send int)
+	// drops counts the datagrams that the kernel dropped since the receive buffer was full.
+	drops() uint64
+	close() error
+}
+
+// A slot takes one received datagram, or a train of equal ones that the kernel coalesced.
+type slot struct {
+	buf       []byte
+	n         int            // bytes received
+	segment   int            // size of each datagram in a train but the last; 0: there is only one
+	remote    netip.AddrPort // where it came from, never an IPv4-mapped IPv6 address
+	local     netip.Addr     // the address that it was sent to; zero if the system doesn't tell
+	truncated bool           // it didn't fit
+}
+
+// A target says where a datagram goes and from which of our addresses. A connected socket needs neither.
+type target struct {
+	remote netip.AddrPort
+	local  netip.Addr
+}
+
+// openConn binds a socket to local and, if remote is valid, connects it. The port and the address of local may be zero.
+func openConn(local, remote netip.AddrPort, control func(network, address string, c syscall.RawConn) error) (*net.UDPConn, error) {
+	var bind string
+	if local.Addr().IsValid() {
+		bind = local.String()
+	} else {
+		bind = fmt.Sprintf(":%d", local.Port())
+	}
+	if !remote.IsValid() {
+		cfg := net.ListenConfig{Control: control}
+		c, err := cfg.ListenPacket(context.Background(), "udp", bind)
+		if err != nil {
+			return nil, explain(err, bind)
+		}
+		return c.(*net.UDPConn), nil
+	}
+	dialer := net.Dialer{Control: control}
+	if local.Addr().IsValid() || local.Port() != 0 {
+		at, err := net.ResolveUDPAddr("udp", bind)
+		if err != nil {
+			return nil, err
+		}
+		dialer.LocalAddr = at
+	}
+	c, err := dialer.Dial("udp", remote.String())
+	if err != nil {
+		return nil, explain(err, bind)
+	}
+	return c.(*net.UDPConn), nil
+}
+
+// explain adds the next step to the errors that a person can do something about.
+func explain(err error, bind string) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("UDP address %s is in use: stop the other program (ss -lunp shows it) or choose another port: %w", bind, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("address %s isn't one of this machine's: choose one that `ip address` lists: %w", bind, err)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("no permission for UDP address %s: choose a port from 1024 on or grant CAP_NET_BIND_SERVICE: %w", bind, err)
+	}
+	return fmt.Errorf("open UDP socket: %w", err)
+}
+
+// plain returns a without IPv4-in-IPv6 mapping, so that one peer has one address.
+func plain(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
+
+func addrPort(a net.Addr) netip.AddrPort {
+	if u, ok := a.(*net.UDPAddr); ok && u != nil {
+		return plain(u.AddrPort())
+	}
+	return netip.AddrPort{}
+}

@@ -1,0 +1,245 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mars/internal/machine"
+)
+
+// ErrClosed says that the driver has ended.
+var ErrClosed = errors.New("the driver has ended")
+
+// Limits of what a driver's options may ask for.
+const (
+	DefaultMTU      = 1400 // bytes of datagram: what passes nearly every tunnel
+	DefaultMaxFaces = 1024
+)
+
+// Options set up a Driver; the zero value serves.
+type Options struct {
+	// Scale dilates time: machine time is real time ÷ Scale. 0: 1.
+	Scale float64
+	// Clock gives the real time since some start and never goes back. nil: the system's monotonic clock from New on.
+	Clock func() time.Duration
+	// Log gets one line per change of a face's or a socket's state. nil: nothing is logged.
+	Log *slog.Logger
+	// MaxFaces bounds the on-demand faces; when they are all taken the longest idle one makes room. 0: DefaultMaxFaces.
+	MaxFaces int
+	// MTU is the datagram size of faces that name none, bytes. 0: DefaultMTU.
+	MTU int
+	// Accept decides whether a datagram from an unknown peer makes a face, and describes it. It is called on the loop
+	// goroutine. nil: every peer is welcome.
+	Accept func(remote netip.AddrPort) (machine.Face, bool)
+}
+
+// FaceSpec describes a face to Dial.
+type FaceSpec struct {
+	Remote    netip.AddrPort    // the peer
+	Local     netip.AddrPort    // our side; address and port may each be zero, and the system chooses
+	Face      machine.Face      // as the Machine is told; MTU 0: Options.MTU
+	Name      string            // for people; it needn't be unique
+	Protector machine.Protector // nil: machine.Null
+}
+
+// A Driver runs one Machine. Its methods may be called from every goroutine.
+type Driver struct {
+	opt     Options
+	log     *slog.Logger
+	clock   clock
+	calls   calls
+	lastID  atomic.Uint64
+	started atomic.Bool
+	warned  sync.Once // a small receive buffer
+	readers sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	all     []*face    // in the order of their IDs
+	opened  []*socket  // every socket, also before the loop knows of it
+	closing bool
+
+	// What follows belongs to the loop.
+	machine machine.Machine
+	onTurn  []func(now machine.Time)
+	sockets []*socket
+	byID    map[machine.FaceID]*face
+	guests  guests
+	muted   []*face
+	ready   []machine.FaceID
+	train   *train // empty between two pulls
+	plain   []byte // a datagram before it is sealed or after it was opened
+}
+
+// New returns a Driver for m, which from now on only the driver may call; use Do and Post to reach it.
+func New(m machine.Machine, o Options) *Driver {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxFaces <= 0 {
+		o.MaxFaces = DefaultMaxFaces
+	}
+	if o.MTU <= 0 {
+		o.MTU = DefaultMTU
+	}
+	d := &Driver{
+		opt: o, log: o.Log, machine: m,
+		clock:  newClock(o.Clock, o.Scale),
+		byID:   map[machine.FaceID]*face{},
+		guests: newGuests(o.MaxFaces),
+		train:  newTrain(),
+	}
+	d.calls.init()
+	return d
+}
+
+// Now is the Machine's time.
+func (d *Driver) Now() machine.Time { return d.clock.now() }
+
+// OnTurn adds a function that the loop calls at the end of every turn, before it drains the Machine. It must be called
+// before Run.
+func (d *Driver) OnTurn(f func(now machine.Time)) { d.onTurn = append(d.onTurn, f) }
+
+// Listen opens an unconnected socket and returns the address that it got. A datagram of an unknown pair of local address
+// and remote address and port makes an on-demand face; what that face sends leaves from the address that the peer
+// addressed. An invalid address with a port means every address of IPv4 and IPv6. The error says what to do when the
+// port is in use.
+func (d *Driver) Listen(addr netip.AddrPort) (netip.AddrPort, error) {
+	conn, err := open(addr, netip.AddrPort{})
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	return conn.localAddr(), d.add(newSocket(d, conn, nil))
+}
+
+// Dial makes a face with a connected socket of its own. The Machine hears of it (FaceUp) when Run runs. Several faces to
+// one peer are told apart by their local address or port.
+func (d *Driver) Dial(spec FaceSpec) (machine.FaceID, error) {
+	if !spec.Remote.IsValid() || spec.Remote.Port() == 0 {
+		return 0, fmt.Errorf("face %q: the remote address %v lacks an address or a port", spec.Name, spec.Remote)
+	}
+	conn, err := open(spec.Local, spec.Remote)
+	if err != nil {
+		return 0, fmt.Errorf("face %q to %v: %w", spec.Name, spec.Remote, err)
+	}
+	return d.dial(spec, conn)
+}
+
+func (d *Driver) dial(spec FaceSpec, conn batchConn) (machine.FaceID, error) {
+	id, ok := d.newID()
+	if !ok {
+		return 0, errors.Join(errors.New("no face identifier is left"), conn.close())
+	}
+	f := newFace(id, spec.Name, spec.Face, d.opt.MTU, spec.Protector)
+	f.target.remote = plain(spec.Remote)
+	f.target.local = conn.localAddr().Addr()
+	f.sock = newSocket(d, conn, f)
+	return id, d.add(f.sock)
+}
+
+// Drop ends a face. The Machine hears of it (FaceDown) when the loop comes to it. Dropping an unknown face does nothing;
+// an on-demand face comes back with the peer's next datagram.
+func (d *Driver) Drop(id machine.FaceID) {
+	d.Post(func(now machine.Time) {
+		f := d.byID[id]
+		if f == nil {
+			return
+		}
+		d.faceDown(now, f)
+		if !f.onDemand {
+			d.forget(f.sock)
+		}
+	})
+}
+
+// newID deals a face identifier, which is never dealt again; false: all are used up.
+func (d *Driver) newID() (machine.FaceID, bool) {
+	id := d.lastID.Add(1)
+	return machine.FaceID(id), id <= math.MaxUint32
+}
+
+// add hands a new socket, and the face of a connected one, to the loop.
+func (d *Driver) add(s *socket) error {
+	d.mu.Lock()
+	if d.closing {
+		d.mu.Unlock()
+		return errors.Join(ErrClosed, s.conn.close())
+	}
+	d.opened = append(d.opened, s)
+	if s.face != nil {
+		d.all = append(d.all, s.face)
+	}
+	d.mu.Unlock()
+	if recv, _ := s.conn.buffers(); recv > 0 && recv < 1<<20 {
+		d.warned.Do(func() {
+			d.log.Warn("the kernel caps UDP receive buffers; bursts are absorbed in user space, but to lose less under load raise net.core.rmem_max",
+				"granted_bytes", recv, "wanted_bytes", bufferWish)
+		})
+	}
+	d.Post(func(now machine.Time) {
+		d.sockets = append(d.sockets, s)
+		if s.face != nil {
+			d.faceUp(now, s.face)
+		}
+		d.readers.Add(1)
+		go s.read()
+	})
+	return nil
+}
+
+// forget closes a socket that the loop knows.
+func (d *Driver) forget(s *socket) {
+	s.close()
+	d.mu.Lock()
+	d.opened = without(d.opened, s)
+	d.mu.Unlock()
+	d.sockets = without(d.sockets, s)
+}
+
+func (d *Driver) faceUp(now machine.Time, f *face) {
+	d.byID[f.id] = f
+	f.up.Store(true)
+	d.log.Info("face up", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.onDemand)
+	d.machine.FaceUp(now, f.id, f.face)
+}
+
+func (d *Driver) faceDown(now machine.Time, f *face) {
+	delete(d.byID, f.id)
+	d.guests.remove(f)
+	d.muted = without(d.muted, f)
+	f.sock.waiting = without(f.sock.waiting, f)
+	f.up.Store(false)
+	d.mu.Lock()
+	d.all = without(d.all, f)
+	d.mu.Unlock()
+	d.log.Info("face down", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.onDemand)
+	d.machine.FaceDown(now, f.id)
+}
+
+// Faces describes the present faces in the order of their IDs.
+func (d *Driver) Faces() []FaceInfo {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	infos := make([]FaceInfo, 0, len(d.all))
+	for _, f := range d.all {
+		infos = append(infos, f.info())
+	}
+	return infos
+}
+
+// without removes v from s, keeping the order.
+func without[T comparable](s []T, v T) []T {
+	for i := range s {
+		if s[i] == v {
+			n := i + copy(s[i:], s[i+1:])
+			clear(s[n:])
+			return s[:n]
+		}
+	}
+	return s
+}
