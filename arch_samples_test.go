@@ -43,6 +43,7 @@ func TestImportRulesBite(t *testing.T) {
 		return "package p\nimport (\n_ \"" + strings.Join(paths, "\"\n_ \"") + "\"\n)\n"
 	}
 	for _, c := range []sample{
+		{"unknown package", "internal/misc", "package p", "isn't in the table"},
 		{"listed", "internal/node", imports("mars/internal/forward", "mars/cc", "sort"), ""},
 		{"sibling", "internal/forward", imports("mars/internal/fetch"), "may not import internal/fetch"},
 		{"upwards", "internal/wire", imports("mars/internal/machine"), "may not import internal/machine"},
@@ -70,7 +71,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"test: no network", "internal/node", imports("net"), "may not import net"},
 		{"test: siblings stay apart", "internal/forward", imports("mars/internal/fetch"), "may not import internal/fetch"},
 	} {
-		t.Run(c.name, func(t *testing.T) { expect(t, checkImports(parseSample(t, c), rooms[c.room]), c.want) })
+		t.Run(c.name, func(t *testing.T) { expect(t, checkImports(parseSample(t, c)), c.want) })
 	}
 }
 
@@ -153,6 +154,23 @@ func TestSizeRulesBite(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) { expect(t, checkSize(parseSample(t, c)), c.want) })
 	}
+}
+
+func TestCommentRuleBites(t *testing.T) {
+	bare := sample{room: "cc", src: "package cc"}
+	said := sample{room: "cc", src: "// Package cc is.\npackage cc"}
+	onlyTests := sample{name: "test:", room: "acceptance", src: "package acceptance"}
+	expect(t, checkComments([]source{parseSample(t, bare), parseSample(t, onlyTests)}), "no package comment")
+	expect(t, checkComments([]source{parseSample(t, bare), parseSample(t, said)}), "")
+}
+
+func TestDocumentRuleBites(t *testing.T) {
+	expect(t, checkMentioned("`cc` | `internal/wire`", []string{"cc", "internal/node"}), "package internal/node")
+	expect(t, checkMentioned("`cc` | `internal/wire`", []string{"cc", "internal/wire"}), "")
+}
+
+func TestHiddenFileRuleBites(t *testing.T) {
+	expect(t, checkHidden([]string{"x_windows.go", "x_windows_test.go", "x_amd64.s"}), "build constraint")
 }
 
 func TestTraceRuleBites(t *testing.T) {

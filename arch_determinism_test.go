@@ -1,79 +1,15 @@
 package mars_test
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// finding is one breach of a rule.
-type finding struct {
-	where token.Position
-	what  string
-}
-
-func (f finding) String() string { return fmt.Sprintf("%v: %s", f.where, f.what) }
-
-// source is one parsed Go file.
-type source struct {
-	path string // relative to the module's root
-	room string // its package's name in the table
-	test bool
-	set  *token.FileSet
-	file *ast.File
-}
-
-func (s source) at(n ast.Node, format string, args ...any) finding {
-	return finding{s.set.Position(n.Pos()), fmt.Sprintf(format, args...)}
-}
-
-// below reports whether pkg is one of the listed packages or lies below one.
-func below(pkg string, list []string) bool {
-	return slices.ContainsFunc(list, func(p string) bool {
-		return p == all || pkg == p || strings.HasPrefix(pkg, p+"/")
-	})
-}
-
-// checkImports compares the imports of one file with what its room allows.
-func checkImports(s source, r room) (found []finding) {
-	internal, external, never := r.internal, r.external, r.never
-	if s.test { // tests may read golden files and wait, but the network is no part of a sans-I/O room even there
-		internal = slices.Concat(internal, r.tests, []string{s.room})
-		external = slices.Concat(external, testLibraries)
-		never = slices.DeleteFunc(slices.Clone(never), func(p string) bool { return p != "net" })
-	}
-	for _, spec := range s.file.Imports {
-		name, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			continue // the parser has checked it
-		}
-		ours, isOurs := strings.CutPrefix(name, module+"/")
-		if name == module {
-			ours, isOurs = root, true
-		}
-		first, _, _ := strings.Cut(name, "/")
-		switch {
-		case isOurs && ours == "cmd/mars" && s.room != ours:
-			found = append(found, s.at(spec, "nothing may import cmd/mars"))
-		case isOurs && !slices.Contains(internal, ours) && !slices.Contains(internal, all):
-			found = append(found, s.at(spec, "%s may not import %s", s.room, ours))
-		case isOurs:
-		case strings.Contains(first, ".") && !below(name, external):
-			found = append(found, s.at(spec, "%s may not import the module of %s: name it in the table and in an ADR", s.room, name))
-		case !strings.Contains(first, ".") && below(name, never):
-			found = append(found, s.at(spec, "%s may not import %s: it is passed in, or lives in the driver", s.room, name))
-		}
-	}
-	return found
-}
 
 // typed is one type-checked package.
 type typed struct {
@@ -84,6 +20,16 @@ type typed struct {
 
 func (p typed) at(n ast.Node, format string, args ...any) finding {
 	return finding{p.set.Position(n.Pos()), fmt.Sprintf(format, args...)}
+}
+
+// checkHidden refuses files that a build constraint keeps from being type-checked, and so from the rules below.
+func checkHidden(ignored []string) (found []finding) {
+	for _, name := range ignored {
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			found = append(found, finding{token.Position{Filename: name}, "a build constraint hides this file from the determinism rules"})
+		}
+	}
+	return found
 }
 
 // checkDeterminism runs the rules that the room asks for over one package, in source order.
@@ -341,99 +287,4 @@ func (p typed) roundedIn(stack []ast.Node) bool {
 		}
 	}
 	return false
-}
-
-// Limits of the house's style. A reason lifts them: a comment line `// long: reason`, above the first declaration
-// for a file and in the documentation of a function.
-const maxFile, maxFunction = 500, 70
-
-var longReason = regexp.MustCompile(`^// ?long: \S`)
-
-func hasLongReason(groups ...*ast.CommentGroup) bool {
-	for _, g := range groups {
-		if g != nil && slices.ContainsFunc(g.List, func(c *ast.Comment) bool { return longReason.MatchString(c.Text) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// checkSize holds a file and its functions to the limits.
-func checkSize(s source) (found []finding) {
-	if ast.IsGenerated(s.file) {
-		return nil
-	}
-	var head []*ast.CommentGroup
-	for _, g := range s.file.Comments {
-		if len(s.file.Decls) == 0 || g.End() < s.file.Decls[0].Pos() {
-			head = append(head, g)
-		}
-	}
-	if lines := s.set.File(s.file.Pos()).LineCount(); lines > maxFile && !hasLongReason(head...) {
-		found = append(found, s.at(s.file, "file of %d lines: split it (limit %d), or say `// long: reason` above the first declaration", lines, maxFile))
-	}
-	for _, d := range s.file.Decls {
-		fn, ok := d.(*ast.FuncDecl)
-		if !ok {
-			continue
-		}
-		lines := s.set.Position(fn.End()).Line - s.set.Position(fn.Pos()).Line + 1
-		if lines > maxFunction && !hasLongReason(fn.Doc) {
-			found = append(found, s.at(fn, "function %s of %d lines: split it (limit %d), or say `// long: reason` in its comment", fn.Name.Name, lines, maxFunction))
-		}
-	}
-	return found
-}
-
-// traces are paths and hosts that mean nothing on another machine. Spelled so that they don't find themselves.
-var traces = regexp.MustCompile(`(^|[^\w.~$}*-])/(work|root|home|Users|farm|tmp)/[\w.]|proxy\.golang[.]org|goproxy[.]|registry\.npmjs|deb\.debian[.]org`)
-
-// checkTraces finds machine paths and registry hosts in a text file; binary files pass.
-func checkTraces(name string, text []byte) (found []finding) {
-	if bytes.IndexByte(text, 0) >= 0 {
-		return nil
-	}
-	line := 0
-	for l := range bytes.Lines(text) {
-		line++
-		if m := traces.Find(l); m != nil {
-			found = append(found, finding{
-				token.Position{Filename: path.Clean(name), Line: line},
-				fmt.Sprintf("%q is a path or host of one machine", bytes.TrimSpace(m)),
-			})
-		}
-	}
-	return found
-}
-
-const maxTargets = 12
-
-var (
-	target     = regexp.MustCompile(`^([a-z][\w-]*):([^=]|$)`)
-	targetHelp = regexp.MustCompile(`## \S`)
-)
-
-// checkMakefile wants at most maxTargets targets, each with a help text and a recipe of at most one line.
-func checkMakefile(text []byte) (found []finding) {
-	targets, recipe := 0, 0
-	for i, l := range strings.Split(string(text), "\n") {
-		where := token.Position{Filename: "Makefile", Line: i + 1}
-		switch {
-		case strings.HasPrefix(l, "\t"):
-			if recipe++; recipe > 1 {
-				found = append(found, finding{where, "a recipe of more than one line: move it to scripts"})
-			}
-		case strings.HasSuffix(l, `\`):
-			found = append(found, finding{where, "a continued line: move it to scripts"})
-		case target.MatchString(l):
-			targets, recipe = targets+1, 0
-			if !targetHelp.MatchString(l) {
-				found = append(found, finding{where, "a target without `## help`"})
-			}
-		}
-	}
-	if targets == 0 || targets > maxTargets {
-		found = append(found, finding{token.Position{Filename: "Makefile", Line: 1}, fmt.Sprintf("%d targets (1…%d wanted)", targets, maxTargets)})
-	}
-	return found
 }
