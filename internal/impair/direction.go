@@ -80,7 +80,7 @@ func (d *direction) run() {
 // deliver sends x when it is due, and before it, if x is held, the next one. False: the proxy has ended.
 func (d *direction) deliver(x parcel) bool {
 	if x.hold {
-		overtaken := time.NewTimer(time.Until(x.due) + HoldTime)
+		overtaken := time.NewTimer(time.Until(x.due) + d.p.hold)
 		defer overtaken.Stop()
 		select {
 		case next := <-d.queue:

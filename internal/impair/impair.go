@@ -40,6 +40,7 @@ type Counts struct {
 // A Proxy stands between clients that send to its address and one server.
 type Proxy struct {
 	cfg     Config
+	hold    time.Duration
 	to      netip.AddrPort
 	front   *net.UDPConn
 	ctx     context.Context
@@ -67,7 +68,7 @@ func New(listen, to netip.AddrPort, cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	widen(front)
-	p := &Proxy{cfg: cfg, to: to, front: front, clients: map[netip.AddrPort]*client{}}
+	p := &Proxy{cfg: cfg, hold: HoldTime, to: to, front: front, clients: map[netip.AddrPort]*client{}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.workers.Add(1)
 	go p.serve()

@@ -159,7 +159,7 @@ func TestHarmHasTheAskedFrequency(t *testing.T) {
 }
 
 func TestReorderLetsTheNextGoFirst(t *testing.T) {
-	p := &Proxy{ctx: t.Context()}
+	p := &Proxy{ctx: t.Context(), hold: patience}
 	var order []byte
 	d := &direction{p: p, queue: make(chan parcel, 2), write: func(b []byte) error {
 		order = append(order, b...)
@@ -167,7 +167,7 @@ func TestReorderLetsTheNextGoFirst(t *testing.T) {
 	}}
 	d.queue <- parcel{data: []byte("2"), hold: true}
 	d.queue <- parcel{data: []byte("3")}
-	d.deliver(parcel{data: []byte("1"), hold: true})
+	d.deliver(parcel{data: []byte("1"), due: time.Now(), hold: true})
 	d.deliver(<-d.queue)
 	if string(order) != "213" {
 		t.Errorf("the order became %s, want 213", order)
