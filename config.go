@@ -1,0 +1,134 @@
+package mars
+
+import (
+	"errors"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+
+	"github.com/goccy/go-yaml"
+)
+
+// DefaultMTU is the largest datagram of a face whose configuration says nothing, in bytes of UDP payload.
+const DefaultMTU = 1400
+
+// The roles of a node (MARS §5.2).
+const (
+	RoleLeaf  = "leaf"  // answers for its own prefixes only
+	RoleRelay = "relay" // forwards what others ask of it
+)
+
+// The forwarding strategies of a node.
+const (
+	StrategyMARS      = "mars"
+	StrategyBestRoute = "best-route"
+)
+
+// Config is what a node is told about itself and its neighbours. The zero value is a leaf without faces; what the
+// command line starts from is DefaultConfig.
+//
+// Flags override MARS_* variables of the environment, which override the file: take LoadConfig's result, apply the
+// flags, then call Check.
+type Config struct {
+	Node   NodeConfig    `yaml:"node"`
+	Listen []FaceURI     `yaml:"listen"` // addresses on which neighbours may reach the node
+	Faces  []FaceConfig  `yaml:"faces,omitempty"`
+	Routes []RouteConfig `yaml:"routes,omitempty"`
+	Serve  []ServeConfig `yaml:"serve,omitempty"`
+
+	where map[string]position // of every value that came from a file or the environment, by key
+}
+
+// NodeConfig is about the node itself.
+type NodeConfig struct {
+	Name     string `yaml:"name,omitempty"` // for people only
+	Role     string `yaml:"role"`           // RoleLeaf or RoleRelay; "": RoleLeaf
+	Strategy string `yaml:"strategy"`       // StrategyMARS or StrategyBestRoute; "": StrategyMARS
+}
+
+// FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.
+type FaceConfig struct {
+	Name  string         `yaml:"name"`
+	To    FaceURI        `yaml:"to"`
+	Local netip.AddrPort `yaml:"local,omitzero"`  // address to send from; invalid: the system chooses; port 0: any
+	Rate  Rate           `yaml:"rate,omitempty"`  // drain rate; 0: not known, not limited
+	MTU   int            `yaml:"mtu,omitempty"`   // largest datagram, bytes of UDP payload, 256…65507; 0: DefaultMTU
+	Queue int            `yaml:"queue,omitempty"` // Data queue, packets; 0: the node's default
+}
+
+// RouteConfig says that the face named Via reaches Prefix in Hops overlay hops.
+type RouteConfig struct {
+	Prefix string `yaml:"prefix"` // NDN URI
+	Via    string `yaml:"via"`
+	Hops   int    `yaml:"hops,omitempty"` // 1…255; 0: 1
+}
+
+// ServeConfig publishes the files below Dir under Prefix.
+type ServeConfig struct {
+	Dir    string `yaml:"dir"`
+	Prefix string `yaml:"prefix"` // NDN URI of one or more generic components
+}
+
+// DefaultConfig is a leaf that listens on the NDN port of every IPv4 address.
+func DefaultConfig() *Config {
+	return &Config{
+		Node:   NodeConfig{Role: RoleLeaf, Strategy: StrategyMARS},
+		Listen: []FaceURI{{"0.0.0.0", DefaultPort}},
+	}
+}
+
+// DefaultConfigPath is the file that LoadConfig("") reads: $MARS_CONFIG if that is set, else
+// $XDG_CONFIG_HOME/mars/config.yaml (by default ~/.config/mars/config.yaml) if that is there, else
+// /etc/mars/config.yaml.
+func DefaultConfigPath() string {
+	path, _ := defaultConfigPath()
+	return path
+}
+
+func defaultConfigPath() (path string, chosen bool) {
+	if path := os.Getenv("MARS_CONFIG"); path != "" {
+		return path, true
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		path := filepath.Join(dir, "mars", "config.yaml")
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, false // also if it can't be read: to pass over a file in silence helps nobody
+		}
+	}
+	return "/etc/mars/config.yaml", false
+}
+
+// LoadConfig reads the file at path over the defaults, then the environment over the file: MARS_NODE_NAME,
+// MARS_NODE_ROLE, MARS_NODE_STRATEGY, and MARS_LISTEN, MARS_FACES, MARS_ROUTES and MARS_SERVE, which hold YAML such as
+// "[{dir: /srv/data, prefix: /site/data}]" and replace the file's list. path "" means DefaultConfigPath, which need not
+// exist unless $MARS_CONFIG names it.
+//
+// What is wrong is told as one or more joined *ConfigError, with file, line and column. LoadConfig looks at each value by
+// itself; Check looks at the whole.
+func LoadConfig(path string) (*Config, error) {
+	chosen := path != ""
+	if !chosen {
+		path, chosen = defaultConfigPath()
+	}
+	c := DefaultConfig()
+	data, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+		err = c.decodeFile(path, data)
+	case errors.Is(err, fs.ErrNotExist) && !chosen:
+		err = nil
+	default:
+		err = &ConfigError{Problem: err.Error()}
+	}
+	return c, errors.Join(err, c.decodeEnv(os.Getenv))
+}
+
+// String is the configuration in effect, as YAML that LoadConfig reads back.
+func (c *Config) String() string {
+	out, err := yaml.Marshal(c)
+	if err != nil {
+		panic(err) // no value of these types can fail
+	}
+	return string(out)
+}

@@ -1,0 +1,366 @@
+package disk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"mars/internal/wire"
+)
+
+// flushEvery bounds the chunks written and not yet journalled: 2 MB at the default chunk size.
+const flushEvery = 256
+
+// Partial is the destination of one fetch. Chunks go to a sparse file beside the destination ("<dest>.mars-part"), and
+// a journal ("<dest>.mars-journal") tells which of them were written; Finish puts the file in its place.
+//
+// What the journal tells are claims: after a power cut the journal may have reached the disk and the chunk may not, and
+// anybody may have edited the partial file since. So a chunk counts only once it was written or passed Verify in this
+// session, and Finish refuses to go on before all do. A kill loses only what was not flushed.
+//
+// Methods may be called from several goroutines, but a chunk must have one writer at a time.
+type Partial struct {
+	id            Identity
+	chunks        int64
+	at            target
+	part, journal *os.File
+	created       bool // the partial file was not there
+	discarded     error
+	buffers       sync.Pool // *[]byte of one chunk, for Verify
+
+	mu      sync.Mutex
+	claimed bitmap // in the journal when it was opened, and not disproved since
+	done    bitmap // written or verified in this session
+	pending []run  // done and not journalled
+	waiting int    // chunks in pending
+	seed    uint32 // CRC of the journal's header
+	end     int64  // length of the journal
+	closed  bool
+}
+
+// OpenPartial opens the partial file of dest for the content that id names, and continues what an earlier fetch of the
+// same content left there; what was left of other content is discarded (see Resumed). It fails before any transfer with
+// ErrLocked, ErrIsDirectory, ErrNotRegular, ErrDiskFull, or a system error such as fs.ErrPermission.
+func OpenPartial(dest string, id Identity) (*Partial, error) {
+	if err := id.Validate(); err != nil {
+		return nil, err
+	}
+	at, err := findTarget(dest)
+	if err != nil {
+		return nil, err
+	}
+	if err := at.checkSize(id.Layout); err != nil {
+		return nil, err
+	}
+	p := &Partial{id: id, chunks: id.Chunks(), at: at}
+	p.buffers.New = func() any { b := make([]byte, 0, id.ChunkSize); return &b }
+	if p.journal, err = openLocked(at.journal); err != nil {
+		return nil, err
+	}
+	p.claimed, p.done = newBitmap(p.chunks), newBitmap(p.chunks)
+	if err := p.open(); err != nil {
+		p.closed = true
+		return nil, errors.Join(err, p.release(p.created))
+	}
+	return p, nil
+}
+
+// open brings the two files and the claims in line with the identity.
+func (p *Partial) open() error {
+	if err := p.openPart(); err != nil {
+		return err
+	}
+	why, err := p.readJournal()
+	switch {
+	case err != nil:
+		return err
+	case p.created: // whatever the journal says, nothing is there
+		return p.reset()
+	case why == nil:
+		return explain(p.part.Truncate(p.id.Size))
+	case !errors.Is(why, errNoJournal):
+		p.discarded = why
+	}
+	return p.reset()
+}
+
+// openPart opens the partial file. It never follows a link: the directory may be writable by others.
+func (p *Partial) openPart() (err error) {
+	p.part, err = os.OpenFile(p.at.part, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		p.part, err = os.OpenFile(p.at.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		p.created = err == nil
+	}
+	if err != nil {
+		return explain(err)
+	}
+	if info, err := p.part.Stat(); err != nil {
+		return err
+	} else if !info.Mode().IsRegular() {
+		return fmt.Errorf("partial file %q: %w; remove it", p.at.part, ErrNotRegular)
+	}
+	if p.at.exists { // before the first byte: the content may be as private as what it replaces
+		return p.part.Chmod(p.at.mode)
+	}
+	return nil
+}
+
+// readJournal takes the claims of a journal that is about the same content. why says what speaks against that.
+func (p *Partial) readJournal() (why, err error) {
+	id, seed, n, err := readHeader(p.journal)
+	switch {
+	case errors.Is(err, errNoJournal), errors.Is(err, errJournalFormat), errors.Is(err, errJournalHeader):
+		return err, nil
+	case err != nil:
+		return nil, err
+	case !id.sameContent(p.id):
+		return fmt.Errorf("the partial file was of %s version %016x", id.Name, id.Version), nil
+	}
+	good, err := readRecords(p.journal, seed, p.chunks, func(r run) { p.claimed.setRange(r.first, r.count) })
+	if err != nil {
+		return nil, err
+	}
+	p.seed, p.end = seed, int64(n)+good
+	return nil, p.journal.Truncate(p.end)
+}
+
+// Reset discards all claims and chunks: the next fetch starts from nothing.
+func (p *Partial) Reset() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fs.ErrClosed
+	}
+	return p.reset()
+}
+
+func (p *Partial) reset() error {
+	p.claimed.reset()
+	p.done.reset()
+	p.pending, p.waiting = p.pending[:0], 0
+	header := appendHeader(nil, p.id)
+	for _, step := range []func() error{
+		func() error { return p.journal.Truncate(0) },
+		func() error { _, err := p.journal.WriteAt(header, 0); return err },
+		func() error { return p.part.Truncate(0) },
+		func() error { return p.part.Truncate(p.id.Size) },
+	} {
+		if err := step(); err != nil {
+			return explain(err)
+		}
+	}
+	_, p.seed, _, _ = readHeader(bytes.NewReader(header))
+	p.end = int64(len(header))
+	return nil
+}
+
+// Resumed returns how many chunks the journal claims to be there, and, if the remains of another content or a damaged
+// journal had to be discarded, a non-nil error that says which.
+func (p *Partial) Resumed() (claims int64, discarded error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.claimed.count, p.discarded
+}
+
+// Path is the destination, with symbolic links resolved.
+func (p *Partial) Path() string { return p.at.path }
+
+// Claimed reports whether the journal claims chunk i and Verify hasn't refuted it.
+func (p *Partial) Claimed(i int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return i >= 0 && i < p.chunks && p.claimed.has(i)
+}
+
+// Done reports whether chunk i was written or verified in this session.
+func (p *Partial) Done(i int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return i >= 0 && i < p.chunks && p.done.has(i)
+}
+
+// WriteChunk writes chunk i, whose bytes the caller has verified. The journal's record of it is written with those of
+// up to 255 others, or at the next Flush, whichever is first. After ErrDiskFull or another error the Partial can be
+// closed and resumed later.
+func (p *Partial) WriteChunk(i int64, data []byte) error {
+	if err := p.check(i); err != nil {
+		return err
+	}
+	if len(data) != p.id.ChunkLen(i) {
+		return fmt.Errorf("chunk %d has %d bytes, not %d", i, len(data), p.id.ChunkLen(i))
+	}
+	if p.Done(i) {
+		return nil
+	}
+	if _, err := p.part.WriteAt(data, i*int64(p.id.ChunkSize)); err != nil {
+		return explain(err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fs.ErrClosed
+	}
+	if p.done.has(i) {
+		return nil
+	}
+	return p.complete(i)
+}
+
+// complete counts chunk i as done and sees to its record.
+func (p *Partial) complete(i int64) error {
+	p.done.set(i)
+	if p.claimed.has(i) {
+		return nil
+	}
+	if n := len(p.pending); n > 0 && i == p.pending[n-1].first+p.pending[n-1].count {
+		p.pending[n-1].count++
+	} else {
+		p.pending = append(p.pending, run{i, 1})
+	}
+	if p.waiting++; p.waiting >= flushEvery {
+		return p.flush()
+	}
+	return nil
+}
+
+// Flush writes the records of all chunks written so far, so that a kill doesn't lose them. Call it at least every
+// 100 ms while chunks arrive.
+func (p *Partial) Flush() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fs.ErrClosed
+	}
+	return p.flush()
+}
+
+// flush writes at a known place instead of appending, so that a half-written batch is overwritten by the next try.
+func (p *Partial) flush() error {
+	if len(p.pending) == 0 {
+		return nil
+	}
+	p.pending = mergeRuns(p.pending)
+	records := make([]byte, 0, len(p.pending)*recordLen)
+	for _, r := range p.pending {
+		records = appendRecord(records, p.seed, r)
+	}
+	if _, err := p.journal.WriteAt(records, p.end); err != nil {
+		return explain(err)
+	}
+	p.end += int64(len(records))
+	p.pending, p.waiting = p.pending[:0], 0
+	return nil
+}
+
+// ReadChunk appends the bytes of chunk i in the partial file to dst, whatever they are.
+func (p *Partial) ReadChunk(dst []byte, i int64) ([]byte, error) {
+	if err := p.check(i); err != nil {
+		return dst, err
+	}
+	return readChunk(dst, p.part, p.id.Layout, i)
+}
+
+// Verify hashes chunk i in the partial file: if it is what it should be the chunk is done, else the claim is dropped.
+func (p *Partial) Verify(i int64, want wire.Digest) (bool, error) {
+	buf := p.buffers.Get().(*[]byte)
+	defer p.buffers.Put(buf)
+	b, err := p.ReadChunk((*buf)[:0], i)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	good := err == nil && sha256.Sum256(b) == want
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return false, fs.ErrClosed
+	case !good:
+		p.claimed.clear(i)
+	case !p.done.has(i):
+		return true, p.complete(i)
+	}
+	return good, nil
+}
+
+func (p *Partial) check(i int64) error {
+	if i < 0 || i >= p.chunks {
+		return fmt.Errorf("chunk %d is outside of 0…%d", i, p.chunks-1)
+	}
+	return nil
+}
+
+// Finish makes the file durable and puts it at its destination with the permission bits of the file that it replaces,
+// then removes the journal and closes the Partial. ErrIncomplete if a chunk is neither written nor verified. After
+// another error the state is kept, and Finish may be called again.
+func (p *Partial) Finish() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return fs.ErrClosed
+	}
+	if p.done.count != p.chunks {
+		return fmt.Errorf("%w: %d of %d chunks are missing, the first is %d", ErrIncomplete, p.chunks-p.done.count, p.chunks, p.done.missing(p.chunks))
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if err := p.part.Sync(); err != nil {
+		return explain(err)
+	}
+	mine, err := p.part.Stat()
+	if err != nil {
+		return err
+	}
+	if there, err := os.Lstat(p.at.part); err != nil || !os.SameFile(mine, there) {
+		return fmt.Errorf("partial file %q was removed or replaced while it was written; run the same command again", p.at.part)
+	}
+	if err := os.Rename(p.at.part, p.at.path); err != nil {
+		return err
+	}
+	p.closed = true
+	return errors.Join(syncDir(filepath.Dir(p.at.path)), os.Remove(p.at.journal), p.part.Close(), p.journal.Close())
+}
+
+// Close ends the session and keeps the resumable state; when there is nothing to resume it removes both files. It does
+// nothing after Finish.
+func (p *Partial) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	err := p.flush()
+	return errors.Join(err, p.release(p.claimed.count == 0 && p.done.count == 0))
+}
+
+// release closes both files, which gives up the lock; before that it may remove them.
+func (p *Partial) release(remove bool) error {
+	var errs []error
+	if remove {
+		errs = append(errs, os.Remove(p.at.part), os.Remove(p.at.journal))
+	}
+	if p.part != nil {
+		errs = append(errs, p.part.Close())
+	}
+	return errors.Join(append(errs, p.journal.Close())...)
+}
+
+// readChunk appends chunk i of f to dst; io.EOF or io.ErrUnexpectedEOF if the file is too short.
+func readChunk(dst []byte, f *os.File, l wire.Layout, i int64) ([]byte, error) {
+	start, n := len(dst), l.ChunkLen(i)
+	dst = append(dst, make([]byte, n)...)
+	got, err := f.ReadAt(dst[start:], i*int64(l.ChunkSize))
+	if got == n {
+		err = nil
+	}
+	return dst[:start+got], err
+}

@@ -1,0 +1,150 @@
+package disk
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+
+	"mars/internal/wire"
+)
+
+const (
+	partSuffix    = ".mars-part"
+	journalSuffix = ".mars-journal"
+	maxFileName   = 255     // bytes, NAME_MAX on Linux
+	maxChunks     = 1 << 36 // 550 TB at the default chunk size; the bitmaps take 16 GB of address space then
+)
+
+// target is a destination that was found fit to receive a file.
+type target struct {
+	path          string      // symbolic links resolved, since rename would replace the link
+	exists        bool        // a regular file is there now
+	mode          fs.FileMode // its permission bits
+	part, journal string
+}
+
+// findTarget checks what can be checked before a transfer begins.
+func findTarget(dest string) (target, error) {
+	if dest == "" || strings.HasSuffix(dest, string(filepath.Separator)) {
+		return target{}, fmt.Errorf("destination %q: %w; add a file name", dest, ErrIsDirectory)
+	}
+	t := target{path: filepath.Clean(dest)}
+	if info, err := os.Lstat(t.path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if t.path, err = filepath.EvalSymlinks(t.path); err != nil {
+			return target{}, fmt.Errorf("destination %q is a symbolic link that leads nowhere; remove it: %w", dest, err)
+		}
+	}
+	info, err := os.Stat(t.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := checkDir(filepath.Dir(t.path)); err != nil {
+			return target{}, err
+		}
+	case err != nil:
+		return target{}, err
+	case info.IsDir():
+		return target{}, fmt.Errorf("destination %q: %w; add a file name", dest, ErrIsDirectory)
+	case !info.Mode().IsRegular():
+		return target{}, fmt.Errorf("destination %q: %w; write to standard output instead", dest, ErrNotRegular)
+	default:
+		if err := unix.Faccessat(unix.AT_FDCWD, t.path, unix.W_OK, unix.AT_EACCESS); err != nil {
+			return target{}, &fs.PathError{Op: "write to", Path: t.path, Err: err}
+		}
+		t.exists, t.mode = true, info.Mode().Perm()
+	}
+	base := filepath.Join(filepath.Dir(t.path), shorten(filepath.Base(t.path)))
+	t.part, t.journal = base+partSuffix, base+journalSuffix
+	return t, nil
+}
+
+// checkSize refuses what could never fit. The size comes from the network, so it comes before any allocation by size. How
+// much is free now is no reason to refuse: it changes, and file systems compress.
+func (t target) checkSize(l wire.Layout) error {
+	if l.Chunks() > maxChunks {
+		return fmt.Errorf("an object of %d bytes in chunks of %d is too large", l.Size, l.ChunkSize)
+	}
+	var fs unix.Statfs_t
+	if err := unix.Statfs(filepath.Dir(t.path), &fs); err != nil || fs.Blocks == 0 {
+		return nil // no figure, no refusal
+	}
+	if total := float64(fs.Blocks) * float64(fs.Bsize); float64(l.Size) > total {
+		return fmt.Errorf("%w: an object of %d bytes is larger than the whole file system of %q", ErrDiskFull, l.Size, t.path)
+	}
+	return nil
+}
+
+// checkDir gives a missing directory a better message than that of the journal's creation.
+func checkDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("directory %q does not exist; create it first: %w", dir, err)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return &fs.PathError{Op: "write into", Path: dir, Err: syscall.ENOTDIR}
+	}
+	return nil
+}
+
+// shorten makes room for our suffixes in a file name of nearly the longest length.
+func shorten(base string) string {
+	if len(base)+len(journalSuffix) <= maxFileName {
+		return base
+	}
+	cut := maxFileName - len(journalSuffix) - 17
+	for cut > 0 && !utf8.RuneStart(base[cut]) {
+		cut--
+	}
+	sum := sha256.Sum256([]byte(base))
+	return fmt.Sprintf("%s-%x", base[:cut], sum[:8])
+}
+
+// openLocked opens the journal at path, creates it if need be, and takes its lock until it is closed.
+func openLocked(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
+		if err != nil {
+			return nil, explain(err)
+		}
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err != nil {
+			f.Close()
+			if errors.Is(err, unix.EWOULDBLOCK) {
+				return nil, fmt.Errorf("%w (lock: %s)", ErrLocked, path)
+			}
+			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+		}
+		// The holder before us may have finished and removed the journal between our open and our lock.
+		mine, err := f.Stat()
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		if there, err := os.Lstat(path); err == nil && os.SameFile(mine, there) {
+			return f, nil
+		}
+		f.Close()
+	}
+}
+
+// syncDir makes a rename in dir last through a power cut.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return explain(err)
+	}
+	return nil
+}

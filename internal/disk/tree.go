@@ -1,0 +1,245 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"mars/internal/wire"
+)
+
+// TreeOptions adjusts a Tree; the zero value is the default.
+type TreeOptions struct {
+	ChunkSize int // bytes, 1…8000; 0: 8000
+	MaxOpen   int // file descriptors kept open; 0: 256
+	Hashers   int // files hashed at once; 0: 2
+	// Progress, if set, is told how far the hashing of a file has come: at its start, about every MiB, and at its end. It
+	// is called from several goroutines.
+	Progress func(path string, done, size int64)
+}
+
+// Tree serves the regular files below one directory as versioned objects. No name reaches outside of the directory:
+// not by "..", not by an absolute path, and not by a symbolic link (links that stay inside are followed).
+//
+// Methods may be called from several goroutines.
+type Tree struct {
+	root    *os.Root
+	opts    TreeOptions
+	hashers chan struct{} // one token a running hash
+	stop    chan struct{} // closed by Close
+	uses    atomic.Int64  // counts ReadChunk calls: the clock of eviction
+
+	mu      sync.Mutex
+	current map[string]*Version // by path: the last hashed state of each file
+	hashing map[string]*hashing
+	files   map[*Version]struct{} // versions with an open descriptor
+}
+
+// hashing is one Lookup in progress that others of the same file wait for.
+type hashing struct {
+	done    chan struct{}
+	version *Version
+	err     error
+}
+
+// OpenTree opens the directory dir.
+func OpenTree(dir string, opts TreeOptions) (*Tree, error) {
+	if opts.ChunkSize == 0 {
+		opts.ChunkSize = wire.ChunkSize
+	}
+	if opts.MaxOpen == 0 {
+		opts.MaxOpen = 256
+	}
+	if opts.Hashers == 0 {
+		opts.Hashers = 2
+	}
+	if err := (wire.Layout{ChunkSize: opts.ChunkSize}).Validate(); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{
+		root: root, opts: opts,
+		hashers: make(chan struct{}, opts.Hashers),
+		stop:    make(chan struct{}),
+		current: map[string]*Version{},
+		hashing: map[string]*hashing{},
+		files:   map[*Version]struct{}{},
+	}, nil
+}
+
+// Close ends all hashing and closes all files. Lookups and reads fail with fs.ErrClosed from then on.
+func (t *Tree) Close() error {
+	t.mu.Lock()
+	if t.isClosed() {
+		t.mu.Unlock()
+		return nil
+	}
+	close(t.stop)
+	open := make([]*Version, 0, len(t.files))
+	for v := range t.files {
+		open = append(open, v)
+	}
+	t.mu.Unlock()
+	var errs []error
+	for _, v := range open {
+		errs = append(errs, v.Close())
+	}
+	return errors.Join(append(errs, t.root.Close())...)
+}
+
+func (t *Tree) isClosed() bool {
+	select {
+	case <-t.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Lookup returns the current version of the file that suffix, a name below the tree's prefix, names. It hashes the file
+// unless it is unchanged since that was done, and returns the same *Version as before while the content is the same.
+//
+// Errors: ErrNotFound (also for names that no file can have), ErrIsDirectory, ErrNotRegular, ErrBusy if the file kept
+// changing, or a system error such as fs.ErrPermission.
+func (t *Tree) Lookup(suffix wire.Name) (*Version, error) {
+	path, err := filePath(suffix)
+	if err != nil {
+		return nil, err
+	}
+	if v := t.unchanged(path); v != nil {
+		return v, nil
+	}
+	t.mu.Lock()
+	if t.isClosed() {
+		t.mu.Unlock()
+		return nil, fs.ErrClosed
+	}
+	if h := t.hashing[path]; h != nil {
+		t.mu.Unlock()
+		<-h.done
+		return h.version, h.err
+	}
+	h := &hashing{done: make(chan struct{})}
+	t.hashing[path] = h
+	t.mu.Unlock()
+
+	h.version, h.err = t.refresh(path)
+
+	t.mu.Lock()
+	delete(t.hashing, path)
+	if errors.Is(h.err, ErrNotFound) {
+		delete(t.current, path)
+	}
+	t.mu.Unlock()
+	close(h.done)
+	return h.version, h.err
+}
+
+// unchanged returns the cached version of path if the file is as it was hashed.
+func (t *Tree) unchanged(path string) *Version {
+	t.mu.Lock()
+	v := t.current[path]
+	t.mu.Unlock()
+	if v == nil {
+		return nil
+	}
+	info, err := t.root.Stat(path)
+	if err != nil || infoStamp(info) != v.stateNow() {
+		return nil
+	}
+	return v
+}
+
+// refresh hashes path as it is now and makes the result its current version.
+func (t *Tree) refresh(path string) (*Version, error) {
+	select {
+	case t.hashers <- struct{}{}:
+		defer func() { <-t.hashers }()
+	case <-t.stop:
+		return nil, fs.ErrClosed
+	}
+	if v := t.unchanged(path); v != nil { // hashed between our look and our turn
+		return v, nil
+	}
+	m, f, state, err := t.hash(path)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	v := t.current[path]
+	if v == nil || v.Manifest.Digest() != m.Digest() {
+		v = &Version{tree: t, path: path, Manifest: m}
+		t.current[path] = v
+	}
+	t.mu.Unlock()
+	v.adopt(f, state)
+	return v, nil
+}
+
+// open opens a regular file. O_NONBLOCK: the open of a pipe that nobody writes to must not hang.
+func (t *Tree) open(path string) (*os.File, stamp, error) {
+	f, err := t.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
+		return nil, stamp{}, fmt.Errorf("%q: %w", path, ErrNotFound)
+	case errors.Is(err, syscall.ENXIO): // a socket
+		return nil, stamp{}, fmt.Errorf("%q: %w", path, ErrNotRegular)
+	case err != nil:
+		return nil, stamp{}, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.IsDir():
+		err = fmt.Errorf("%q: %w", path, ErrIsDirectory)
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("%q: %w", path, ErrNotRegular)
+	default:
+		return f, infoStamp(info), nil
+	}
+	f.Close()
+	return nil, stamp{}, err
+}
+
+// opened notes that v has a descriptor, and closes the least recently used ones beyond the limit.
+func (t *Tree) opened(v *Version) {
+	v.used.Store(t.uses.Add(1))
+	t.mu.Lock()
+	t.files[v] = struct{}{}
+	var victims []*Version
+	for len(t.files)-len(victims) > t.opts.MaxOpen {
+		var oldest *Version
+		for o := range t.files {
+			if o != v && (oldest == nil || o.used.Load() < oldest.used.Load()) {
+				oldest = o
+			}
+		}
+		if oldest == nil {
+			break
+		}
+		delete(t.files, oldest)
+		victims = append(victims, oldest)
+	}
+	late := t.isClosed()
+	t.mu.Unlock()
+	for _, o := range victims {
+		o.Close()
+	}
+	if late {
+		v.Close()
+	}
+}
+
+// closed notes that v has no descriptor.
+func (t *Tree) closed(v *Version) {
+	t.mu.Lock()
+	delete(t.files, v)
+	t.mu.Unlock()
+}
