@@ -1,0 +1,149 @@
+// Package node composes one MARS node, once, for every driver: a forwarder and the applications attached to it (consumer
+// and producer engines), as one machine.Machine. The UDP driver and the simulator run this same value.
+package node
+
+import (
+	"mars/internal/forward"
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// App is an application on this node: fetch.Engine and publish.Engine are.
+type App interface {
+	machine.Machine
+	// Accepts tells whether the application takes another packet now. While it doesn't, Interests for it wait in
+	// their flow's queue, where downstream nodes see them.
+	Accepts() bool
+}
+
+// localBase is the first FaceID of applications; drivers number their faces from 1.
+const localBase machine.FaceID = 1 << 31
+
+// appFace is the one face that an application itself knows.
+const appFace machine.FaceID = 1
+
+// Node is a MARS node. See the package comment.
+type Node struct {
+	fw      *forward.Forwarder
+	apps    []attached
+	nextApp machine.FaceID
+	ready   []machine.FaceID
+	buf     [wire.MaxPacket + 512]byte
+}
+
+type attached struct {
+	app  App
+	face machine.FaceID
+}
+
+// New returns a node without faces, routes or applications.
+func New(cfg forward.Config) *Node {
+	return &Node{fw: forward.New(cfg), nextApp: localBase}
+}
+
+// Attach connects an application; it is the producer of the given prefixes.
+func (n *Node) Attach(now machine.Time, app App, prefixes ...wire.Name) machine.FaceID {
+	id := n.nextApp
+	n.nextApp++
+	n.apps = append(n.apps, attached{app, id})
+	n.fw.FaceUp(now, id, machine.Face{Local: true, DataQueue: appQueue})
+	for _, p := range prefixes {
+		n.fw.AddRoute(p, forward.NextHop{Face: id})
+	}
+	n.pump(now)
+	return id
+}
+
+// appQueue is the Data queue toward an application, packets. The node empties it at once while the application accepts.
+const appQueue = 4096
+
+// AddRoute installs a static route.
+func (n *Node) AddRoute(now machine.Time, prefix wire.Name, h forward.NextHop) {
+	n.fw.AddRoute(prefix, h)
+	n.pump(now)
+}
+
+// Forwarder gives read access to counters and state.
+func (n *Node) Forwarder() *forward.Forwarder { return n.fw }
+
+// FaceUp implements machine.Machine.
+func (n *Node) FaceUp(now machine.Time, face machine.FaceID, f machine.Face) {
+	n.fw.FaceUp(now, face, f)
+	n.pump(now)
+}
+
+// FaceDown implements machine.Machine.
+func (n *Node) FaceDown(now machine.Time, face machine.FaceID) {
+	n.fw.FaceDown(now, face)
+	n.pump(now)
+}
+
+// Receive implements machine.Machine.
+func (n *Node) Receive(now machine.Time, face machine.FaceID, ecn machine.ECN, datagram []byte) {
+	n.fw.Receive(now, face, ecn, datagram)
+	n.pump(now)
+}
+
+// Advance implements machine.Machine.
+func (n *Node) Advance(now machine.Time) {
+	n.fw.Advance(now)
+	for i := range n.apps {
+		n.apps[i].app.Advance(now)
+	}
+	n.pump(now)
+}
+
+// Touch moves the packets that application calls made ready; call it after using an engine.
+func (n *Node) Touch(now machine.Time) { n.pump(now) }
+
+// Transmit implements machine.Machine.
+func (n *Node) Transmit(now machine.Time, face machine.FaceID, buf []byte) (int, machine.ECN) {
+	return n.fw.Transmit(now, face, buf)
+}
+
+// Ready implements machine.Machine: faces to other nodes only.
+func (n *Node) Ready(dst []machine.FaceID) []machine.FaceID {
+	n.ready = n.fw.Ready(n.ready[:0])
+	for _, id := range n.ready {
+		if id < localBase {
+			dst = append(dst, id)
+		}
+	}
+	return dst
+}
+
+// Deadline implements machine.Machine.
+func (n *Node) Deadline() machine.Time {
+	at := n.fw.Deadline()
+	for i := range n.apps {
+		at = min(at, n.apps[i].app.Deadline())
+	}
+	return at
+}
+
+// pump moves packets between the forwarder and the applications until neither has any for the other. It ends: an
+// application's output is bounded by its window, a producer's by what it was asked.
+func (n *Node) pump(now machine.Time) {
+	for moved := true; moved; {
+		moved = false
+		for i := range n.apps {
+			a := &n.apps[i]
+			for {
+				size, _ := a.app.Transmit(now, appFace, n.buf[:])
+				if size <= 0 {
+					break
+				}
+				n.fw.Receive(now, a.face, machine.NotECT, n.buf[:size])
+				moved = true
+			}
+			for a.app.Accepts() {
+				size, _ := n.fw.Transmit(now, a.face, n.buf[:])
+				if size <= 0 {
+					break
+				}
+				a.app.Receive(now, appFace, machine.NotECT, n.buf[:size])
+				moved = true
+			}
+		}
+	}
+}
