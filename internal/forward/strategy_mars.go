@@ -65,8 +65,29 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	}
 	for _, l := range f.lanes {
 		l.up.activate(l)
-		s.wake(l.up.face)
 	}
+	if again || !s.wakeIdlest(now, f) {
+		for _, l := range f.lanes {
+			s.wake(l.up.face)
+		}
+	}
+}
+
+// wakeIdlest wakes the lane that has had unused credit for longest, so that flows spread in proportion to the rates of
+// their faces while the consumer asks for less than they could carry; false if no lane has credit.
+func (s *flows) wakeIdlest(now machine.Time, f *flow) bool {
+	var best *lane
+	most := 0.0
+	for _, l := range f.lanes {
+		if idle := l.up.idle(now); idle > most {
+			best, most = l, idle
+		}
+	}
+	if best == nil {
+		return false
+	}
+	s.wake(best.up.face)
+	return true
 }
 
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
@@ -75,6 +96,8 @@ func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again ma
 		return p, false, machine.Never
 	}
 	if ok, at := u.affords(now); !ok {
+		// Several Interests may have been queued before this face was asked: others may take what it can't.
+		s.wakeIdlest(now, u.active[u.turn].flow)
 		return p, false, at
 	}
 	e := u.pull()

@@ -7,9 +7,9 @@ import (
 
 // Upstream defaults: what profile `paper` leaves open at forwarders.
 const (
-	// initialRate is 1 MB/s: 125 chunks of 8 KB a second fill no path that is worth having, and Algorithm 1 doubles
-	// it every 14 τ_R.
-	initialRate = 1e6
+	// initialRate is 20 Mbit/s: a first burst of a chunk every 3 ms hurts no path that is worth having, and Algorithm 1
+	// needs 14 τ_R for each doubling from there.
+	initialRate = 2.5e6
 	// minRate keeps a chunk of feedback coming about every 100 ms.
 	minRate = 80e3
 	// rateBurst is how much Interest credit an idle face may save up: it covers coarse timers.
@@ -76,13 +76,29 @@ func (u *upstream) affords(now machine.Time) (bool, machine.Time) {
 		return now >= u.probeAt, u.probeAt
 	}
 	u.ctrl.Advance(now)
-	rate := u.ctrl.Rate()
-	u.tokens = min(u.tokens+float64(rate*(now-u.tokenAt).Seconds()), max(float64(rate*rateBurst.Seconds()), DefaultCost))
-	u.tokenAt = now
+	u.tokens, u.tokenAt = u.credit(now), now
 	if u.tokens > 0 {
 		return true, 0
 	}
-	return false, now + machine.Time((1-u.tokens)/rate*1e9) + 1
+	return false, now + machine.Time((1-u.tokens)/u.ctrl.Rate()*1e9) + 1
+}
+
+// credit is how many bytes of Data may be asked for now.
+func (u *upstream) credit(now machine.Time) float64 {
+	rate := u.ctrl.Rate()
+	return min(u.tokens+float64(rate*(now-u.tokenAt).Seconds()), max(float64(rate*rateBurst.Seconds()), DefaultCost))
+}
+
+// idle is for how long the face has had credit it didn't use; negative: it has none. Among faces that may all take an
+// Interest the one idle for longest should, or the first in the list would run full while others starve.
+func (u *upstream) idle(now machine.Time) float64 {
+	switch {
+	case !u.usable():
+		return -1
+	case u.local:
+		return 1
+	}
+	return u.credit(now) / u.ctrl.Rate()
 }
 
 // onSent accounts for an Interest that leaves now.
