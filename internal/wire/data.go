@@ -40,7 +40,7 @@ type Data struct {
 
 // Decode reads b, which must be exactly one Data. Errors are of type Error.
 func (d *Data) Decode(b []byte) error {
-	*d = Data{Wire: b}
+	*d = Data{Wire: b[:len(b):len(b)]}
 	typ, start, err := whole(b)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func interestRank(typ uint64) int {
 // Decode reads b, which must be exactly one Interest. The name must have a component, one parameters digest if there are
 // parameters, and never two; whether the digest is right is left to CheckParameters. Errors are of type Error.
 func (i *Interest) Decode(b []byte) error {
-	*i = Interest{Lifetime: DefaultLifetime, Wire: b}
+	*i = Interest{Lifetime: DefaultLifetime, Wire: b[:len(b):len(b)]}
 	typ, at, err := whole(b)
 	if err != nil {
 		return err
@@ -180,6 +180,9 @@ func (i *Interest) CheckParameters() bool {
 // ParametersDigest is the digest that the name needs as its parameters component, of the parameters and signature
 // in the fields, as Append writes them.
 func (i *Interest) ParametersDigest() [digestLen]byte { return sha256.Sum256(i.appendTail(nil)) }
+
+// Len is the number of bytes Append appends.
+func (i *Interest) Len() int { return TLVLen(TypeInterest, i.valueLen()) }
 
 // Append encodes the Interest from its fields. A Lifetime of 0 or DefaultLifetime is left out. The name must already
 // hold the digest that parameters require.

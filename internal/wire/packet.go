@@ -72,7 +72,7 @@ func (p *Packet) Decode(b []byte) error {
 		return err
 	}
 	if typ == TypeInterest || typ == TypeData {
-		p.Fragment = b
+		p.Fragment = b[:len(b):len(b)]
 		return nil
 	}
 	if typ != TypeLinkPacket {
