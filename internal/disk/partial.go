@@ -68,6 +68,9 @@ func OpenPartial(dest string, id Identity) (*Partial, error) {
 	p.claimed, p.done = newBitmap(p.chunks), newBitmap(p.chunks)
 	if err := p.open(); err != nil {
 		p.closed = true
+		if info, statErr := p.journal.Stat(); statErr == nil && info.Size() == 0 && !p.created {
+			os.Remove(at.journal) // we made it, and it says nothing
+		}
 		return nil, errors.Join(err, p.release(p.created))
 	}
 	return p, nil
