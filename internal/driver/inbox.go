@@ -14,7 +14,7 @@ const (
 	blockSize    = recvBatch * slotSize
 	blockPackets = 1024
 	maxBlocks    = 16
-	spareBlocks  = 1 // kept for the next burst; the rest goes back to the heap
+	spareBlocks  = 4 // kept for the next burst; the rest goes back to the heap
 )
 
 // A packet is one received datagram, or a train of equal ones, in the memory of a block.

@@ -194,39 +194,41 @@ func (d *Driver) pull(now machine.Time, f *face) bool {
 	return true
 }
 
-// transmit adds the next datagram of f to t and reports whether there was one that fits.
+// transmit adds the next datagram of f to t and reports whether there was one that fits. The Machine always gets a
+// buffer of the face's MTU, so that no datagram depends on how full a train is, and a larger one when it asks.
 func (d *Driver) transmit(now machine.Time, f *face, t *train) bool {
+	n := d.transmitInto(now, f, t, f.face.MTU)
+	if n < 0 {
+		n = d.transmitInto(now, f, t, -n)
+	}
+	if n < 0 && t.count() == 0 {
+		f.oversized.Add(1) // not even into an empty train
+	}
+	return n > 0
+}
+
+// transmitInto is Transmit with a buffer of size bytes at the end of t; negative too if t has no such room.
+func (d *Driver) transmitInto(now machine.Time, f *face, t *train, size int) int {
 	free := t.free()
-	size := f.face.MTU
-	for range 2 {
-		size = min(size, len(free)-f.overhead)
-		if size <= 0 {
-			return false
-		}
-		buf := free[:size:size]
-		if f.protector != nil {
-			buf = d.scratch(size)
-		}
-		n, _ := d.machine.Transmit(now, f.id, buf)
-		if n > 0 {
-			if f.protector != nil {
-				n = len(f.protector.Seal(free[:0], buf[:n]))
-			}
-			t.add(n)
-			return true
-		}
-		if n == 0 {
-			return false
-		}
-		size = -n
-		if size > len(free)-f.overhead {
-			break // it fits into the next train, if into any
-		}
-	}
 	if t.count() == 0 {
-		f.oversized.Add(1)
+		size = min(size, len(free)-f.overhead)
 	}
-	return false
+	if size+f.overhead > len(free) {
+		return -size
+	}
+	if f.protector == nil {
+		n, _ := d.machine.Transmit(now, f.id, free[:size:size])
+		if n > 0 {
+			t.add(n)
+		}
+		return n
+	}
+	plain := d.scratch(size)
+	n, _ := d.machine.Transmit(now, f.id, plain)
+	if n > 0 {
+		t.add(len(f.protector.Seal(free[:0], plain[:n])))
+	}
+	return n
 }
 
 // scratch returns n bytes for a datagram before it is sealed.

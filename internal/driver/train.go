@@ -1,11 +1,15 @@
 package driver
 
-// trainBytes bounds a train: what one send with segmentation offload can carry is the largest UDP payload over IPv4.
-const trainBytes = 65_507
-
-// trainDatagrams bounds what one face sends before the others get their turn, and is what the kernel segments in one go
-// (UDP_MAX_SEGMENTS).
-const trainDatagrams = 64
+const (
+	// trainBytes bounds a train, and is the largest UDP payload over IPv4.
+	trainBytes = 65_507
+	// trainDatagrams bounds what one face sends before the others get their turn, and is what every kernel that segments
+	// takes in one go (UDP_MAX_SEGMENTS).
+	trainDatagrams = 64
+	// runBytes bounds what leaves in one piece: with headers it must stay below a device's gso_max_size, usually 65,536,
+	// or the kernel cuts it at once.
+	runBytes = 65_000
+)
 
 // A train is a run of datagrams of one face, back to back in memory so that equal ones can leave in one piece.
 type train struct {
@@ -47,7 +51,7 @@ func (t *train) run(i int) int {
 	j := i + 1
 	for j < len(t.ends) {
 		n := t.ends[j] - t.ends[j-1]
-		if n > size || n == 0 {
+		if n > size || n == 0 || t.ends[j]-t.start(i) > runBytes {
 			break
 		}
 		j++

@@ -251,7 +251,8 @@ func (e *Engine) onMetadata(now machine.Time, t *transfer) {
 			e.fail(now, t, ErrNotFound)
 			return
 		}
-		t.askAt = now + questionMax
+		t.asks = max(t.asks, 1)
+		t.askAt = now + min(questionMin<<min(t.asks-1, 8), questionMax) // the producer is there, but busy
 		return
 	}
 	var m wire.Metadata

@@ -8,6 +8,7 @@ package publish
 import (
 	"crypto/sha256"
 	"errors"
+	"slices"
 
 	"mars/internal/machine"
 	"mars/internal/wire"
@@ -27,6 +28,7 @@ const (
 	CodeNotFound = "not found"
 	CodeGone     = "version gone"
 	CodeFailed   = "read failed"
+	CodeBusy     = "busy" // the object is being hashed: ask again
 )
 
 // Object is one published version of a named object.
@@ -80,6 +82,7 @@ type pending struct {
 	version   uint64    // wanted version; with hasVersion
 	versioned bool
 	metadata  bool
+	answered  bool // by "busy"
 	o         *Object
 	chunk     int64
 }
@@ -95,13 +98,17 @@ type reply struct {
 	digest      bool // DigestSha256 signature; else the null signature
 	nack        wire.NackReason
 	interest    []byte // Nack only
+	chunk       bool   // content came from Read and goes back through Spent
 }
 
 // Engine is a producer. See the package comment.
 type Engine struct {
 	cfg      Config
 	objects  map[key]*Object
+	list     []*Object // the same, oldest first
 	pending  map[uint64]*pending
+	hashing  map[string]uint64 // object name: the Resolve request that is under way for its metadata
+	spent    [][]byte
 	nextID   uint64
 	requests []Request
 	out      []reply
@@ -127,7 +134,7 @@ func New(cfg Config) *Engine {
 		cfg.Freshness = 1000
 	}
 	cfg.Prefix = cfg.Prefix.Clone()
-	return &Engine{cfg: cfg, objects: make(map[key]*Object), pending: make(map[uint64]*pending)}
+	return &Engine{cfg: cfg, objects: make(map[key]*Object), pending: make(map[uint64]*pending), hashing: make(map[string]uint64)}
 }
 
 // Accepts tells whether the engine takes another Interest now; while it doesn't, Interests wait in the node's queue,
@@ -174,7 +181,11 @@ func (e *Engine) Receive(now machine.Time, _ machine.FaceID, _ machine.ECN, data
 		e.refuse(wire.NackNoRoute)
 		return
 	}
-	if q.metadata || !q.versioned {
+	if q.metadata {
+		e.askVersion(q)
+		return
+	}
+	if !q.versioned {
 		e.ask(q, nil)
 		return
 	}
@@ -192,6 +203,18 @@ func (e *Engine) refuse(reason wire.NackReason) {
 	e.out = append(e.out, reply{
 		token: clone(e.pkt.PitToken), nack: reason, interest: clone(e.pkt.Fragment),
 	})
+}
+
+// askVersion asks which version of an object is current. While the application still works on the answer to the same
+// question, a repeated Interest is told that it does: the consumer then knows that somebody is there.
+func (e *Engine) askVersion(q query) {
+	if id, ok := e.hashing[string(q.object)]; ok {
+		e.pending[id].answered = true
+		e.content(true, e.interest.Name.Clone(), clone(e.pkt.PitToken), CodeBusy)
+		return
+	}
+	e.ask(q, nil)
+	e.hashing[string(q.object)] = e.nextID
 }
 
 // ask puts a question to the application: the current version of an object, or (o given) the bytes of a chunk.
@@ -240,21 +263,31 @@ func (e *Engine) Resolved(now machine.Time, id uint64, o *Object, err error) {
 		return
 	}
 	delete(e.pending, id)
+	if p.metadata {
+		delete(e.hashing, string(p.object))
+	}
 	switch {
+	case p.answered && (err != nil || o == nil):
+		return
 	case errors.Is(err, ErrNotFound):
-		e.content(true, e.nackName(p), p.token, CodeNotFound)
+		e.content(true, p.name, p.token, CodeNotFound)
 		return
 	case err != nil || o == nil:
-		e.content(true, e.nackName(p), p.token, CodeFailed)
+		e.content(true, p.name, p.token, CodeFailed)
 		return
 	}
 	v := o.Manifest.Version()
 	if known := e.objects[key{string(o.Name), v}]; known != nil {
 		known.Handle = o.Handle
 		o = known
+	} else {
+		e.objects[key{string(o.Name), v}] = o
+		e.list = append(e.list, o)
 	}
 	o.used = now
-	e.objects[key{string(o.Name), v}] = o
+	if p.answered {
+		return
+	}
 	if p.metadata {
 		e.metadata(p, o)
 		return
@@ -304,16 +337,36 @@ func (e *Engine) Read(now machine.Time, id uint64, content []byte, err error) {
 	default:
 		e.counters.ContentBytes += uint64(len(content))
 		e.data(p.plain, p.name, p.token, content, uint64(p.o.Manifest.Chunks()-1))
+		e.out[len(e.out)-1].chunk = true
 	}
 }
 
 // Withdraw stops serving a version; consumers that still fetch it are told that it is gone.
 func (e *Engine) Withdraw(_ machine.Time, o *Object) {
-	delete(e.objects, key{string(o.Name), o.Manifest.Version()})
+	k := key{string(o.Name), o.Manifest.Version()}
+	if e.objects[k] == o {
+		delete(e.objects, k)
+		e.list = slices.DeleteFunc(e.list, func(l *Object) bool { return l == o })
+	}
 }
 
-// Idle returns when o was last asked for.
-func (e *Engine) Idle(o *Object) machine.Time { return o.used }
+// Idle appends the objects that nobody has asked for since before to dst. They are still served until Withdraw.
+func (e *Engine) Idle(dst []*Object, before machine.Time) []*Object {
+	for _, o := range e.list {
+		if o.used < before {
+			dst = append(dst, o)
+		}
+	}
+	return dst
+}
+
+// Spent appends the buffers given to Read that are no longer needed to dst, for reuse.
+func (e *Engine) Spent(dst [][]byte) [][]byte {
+	dst = append(dst, e.spent...)
+	clear(e.spent)
+	e.spent = e.spent[:0]
+	return dst
+}
 
 // metadata answers "which version is current?" (interop.md: versioned Name first, then FinalBlockId; ours after). It is
 // signed with a digest, so that a corrupted reply is told from a true one.
@@ -346,10 +399,6 @@ func (e *Engine) content(plain bool, name wire.Name, token []byte, code string) 
 	})
 }
 
-// nackName is the name of a content Nack for a question about an object that doesn't resolve. It must answer the Interest,
-// which may be a prefix only if CanBePrefix was set; the Interest's own name always does.
-func (e *Engine) nackName(p *pending) wire.Name { return p.name }
-
 // Ready lists the face while replies wait.
 func (e *Engine) Ready(dst []machine.FaceID) []machine.FaceID {
 	if e.head < len(e.out) {
@@ -368,6 +417,9 @@ func (e *Engine) Transmit(_ machine.Time, _ machine.FaceID, buf []byte) (int, ma
 		return -need, machine.NotECT
 	}
 	n := r.encode(buf)
+	if r.chunk {
+		e.spent = append(e.spent, r.content)
+	}
 	*r = reply{}
 	e.head++
 	if e.head == len(e.out) {

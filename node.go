@@ -1,0 +1,196 @@
+package mars
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+
+	"mars/internal/driver"
+	"mars/internal/fetch"
+	"mars/internal/forward"
+	"mars/internal/machine"
+	"mars/internal/node"
+	"mars/internal/wire"
+)
+
+// Node is a MARS node in this process: it forwards, serves directories and fetches objects over its UDP faces. Its methods
+// may be called from every goroutine.
+type Node struct {
+	cfg    *Config
+	log    *slog.Logger
+	node   *node.Node // loop goroutine only
+	driver *driver.Driver
+	fetch  *fetch.Engine // loop goroutine only
+	listen []netip.AddrPort
+
+	sinks    map[fetch.ID]*sink // loop goroutine only
+	services []*service
+}
+
+// NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
+// without faces. log may be nil.
+func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	if err := cfg.Check(); err != nil {
+		return nil, err
+	}
+	var random [16]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, err
+	}
+	seed, src := binary.BigEndian.Uint64(random[:8]), random[8:]
+	fc := forward.Config{Seed: seed, Relay: cfg.Node.Role == RoleRelay}
+	if cfg.Node.Strategy == StrategyBestRoute {
+		fc.Strategy = forward.BestRoute
+	}
+	n := &Node{
+		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1}),
+		sinks: make(map[fetch.ID]*sink),
+	}
+	n.driver = driver.New(n.node, driver.Options{Log: log})
+	n.node.Attach(0, n.fetch)
+	n.driver.OnTurn(n.turn)
+	if err := n.open(); err != nil {
+		n.close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// open opens sockets and directories, and installs the routes.
+func (n *Node) open() error {
+	for _, l := range n.cfg.Listen {
+		addr, err := resolve(l)
+		if err != nil {
+			return err
+		}
+		got, err := n.driver.Listen(addr)
+		if err != nil {
+			return fmt.Errorf("listen on %v: %w", l, err)
+		}
+		n.listen = append(n.listen, got)
+	}
+	ids := make(map[string]machine.FaceID)
+	for _, f := range n.cfg.Faces {
+		id, err := n.dial(f)
+		if err != nil {
+			return fmt.Errorf("face %s: %w", f.Name, err)
+		}
+		ids[f.Name] = id
+	}
+	for _, r := range n.cfg.Routes {
+		prefix, err := wire.ParseName(r.Prefix)
+		if err != nil {
+			return fmt.Errorf("route %s: %w", r.Prefix, err)
+		}
+		n.node.AddRoute(0, prefix, forward.NextHop{Face: ids[r.Via], Hops: max(r.Hops, 1)})
+	}
+	for _, s := range n.cfg.Serve {
+		if err := n.serve(s); err != nil {
+			return fmt.Errorf("serve %s: %w", s.Dir, err)
+		}
+	}
+	return nil
+}
+
+func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
+	remote, err := resolve(f.To)
+	if err != nil {
+		return 0, err
+	}
+	return n.driver.Dial(driver.FaceSpec{
+		Remote: remote, Local: f.Local, Name: f.Name,
+		Face: machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue},
+	})
+}
+
+func resolve(u FaceURI) (netip.AddrPort, error) {
+	if a, ok := u.Addr(); ok {
+		return a, nil
+	}
+	a, err := net.ResolveUDPAddr("udp4", fmt.Sprintf("%s:%d", u.Host, u.Port))
+	if err != nil {
+		return netip.AddrPort{}, &Error{Op: "resolve " + u.Host, Kind: ErrTimeout, Err: err, Next: "check the host name, or give its address"}
+	}
+	ap := a.AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
+}
+
+// Run runs the node until ctx is done.
+func (n *Node) Run(ctx context.Context) error {
+	defer n.close()
+	return n.driver.Run(ctx)
+}
+
+// close ends the services of a node whose driver has ended or never ran.
+func (n *Node) close() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = n.driver.Run(ctx) // closes the sockets of a driver that never ran; else it has ended already
+	for _, s := range n.services {
+		s.close()
+	}
+}
+
+// Addrs returns the addresses that the node listens on.
+func (n *Node) Addrs() []netip.AddrPort { return n.listen }
+
+// turn hands what the engines want to those who do it; it runs on the loop goroutine after every turn.
+func (n *Node) turn(now machine.Time) {
+	for _, s := range n.services {
+		s.turn(now)
+	}
+	for _, ev := range n.fetch.Events(nil) {
+		if s := n.sinks[ev.ID]; s != nil {
+			s.events <- ev // never blocks: the engine bounds what is handed out
+		}
+	}
+}
+
+// FaceStatus is the state of one face.
+type FaceStatus struct {
+	Name          string         `json:"name"`
+	Peer          netip.AddrPort `json:"peer"`
+	State         string         `json:"state"` // up, suspended
+	BytesIn       uint64         `json:"bytes_in"`
+	BytesOut      uint64         `json:"bytes_out"`
+	ContentIn     uint64         `json:"content_bytes_in"`
+	RTT           float64        `json:"rtt_seconds"`
+	Rate          float64        `json:"rate_bytes_per_second"` // what the face is asked for at most
+	Drops         uint64         `json:"drops"`
+	KernelDrops   uint64         `json:"kernel_drops"`
+	ReceiveBuffer int            `json:"receive_buffer_bytes"`
+	Err           error          `json:"-"`
+}
+
+// Status describes the faces to other nodes. It fails when the node doesn't run.
+func (n *Node) Status() ([]FaceStatus, error) {
+	var stats []forward.FaceStats
+	if err := n.driver.Do(func(machine.Time) { stats = n.node.Forwarder().Stats(nil) }); err != nil {
+		return nil, err
+	}
+	byID := make(map[machine.FaceID]forward.FaceStats, len(stats))
+	for _, s := range stats {
+		byID[s.ID] = s
+	}
+	var all []FaceStatus
+	for _, f := range n.driver.Faces() {
+		s := byID[f.ID]
+		st := FaceStatus{
+			Name: f.Name, Peer: f.Remote, State: "up", BytesIn: f.BytesIn, BytesOut: f.BytesOut, ContentIn: s.ContentIn,
+			RTT: s.SRTT.Seconds(), Rate: s.Rate, Drops: s.Drops + f.ReceiveDrops, KernelDrops: f.KernelDrops,
+			ReceiveBuffer: f.ReceiveBuffer, Err: f.Err,
+		}
+		if s.Suspended {
+			st.State = "suspended"
+		}
+		all = append(all, st)
+	}
+	return all, nil
+}
