@@ -45,6 +45,8 @@ type NodeConfig struct {
 	Name     string `yaml:"name,omitempty"` // for people only
 	Role     string `yaml:"role"`           // RoleLeaf or RoleRelay; "": RoleLeaf
 	Strategy string `yaml:"strategy"`       // StrategyMARS or StrategyBestRoute; "": StrategyMARS
+	// GuestRate is the drain rate toward each neighbour that dials this node; 0: not known, not limited.
+	GuestRate Rate `yaml:"guest_rate,omitempty"`
 }
 
 // FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.

@@ -131,9 +131,10 @@ func (d *decoder) sections() map[string]field {
 
 func (d *decoder) node() map[string]field {
 	return map[string]field{
-		"name":     d.scalar(into(&d.c.Node.Name, parseLabel)),
-		"role":     d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
-		"strategy": d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
+		"name":       d.scalar(into(&d.c.Node.Name, parseLabel)),
+		"role":       d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
+		"strategy":   d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
+		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
 }
 

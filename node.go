@@ -53,7 +53,9 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1}),
 		sinks: make(map[fetch.ID]*sink),
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log})
+	n.driver = driver.New(n.node, driver.Options{Log: log, Accept: func(netip.AddrPort) (machine.Face, bool) {
+		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
+	}})
 	n.node.Attach(0, n.fetch)
 	n.driver.OnTurn(n.turn)
 	if err := n.open(); err != nil {
