@@ -118,6 +118,7 @@ func TestDataRejects(t *testing.T) {
 		{"unknown critical element in SignatureInfo", "0703 080141 1605 1b0100 1e00 1700", ErrCritical},
 		{"SignatureInfo cut", "0703 080141 1602 1b01 1700", ErrTruncated},
 		{"ContentType of 3 bytes", "0703 080141 1405 1803 000000" + trailer, ErrNumber},
+		{"MetaInfo cut", "0703 080141 1402 1801" + trailer, ErrTruncated},
 		{"empty FreshnessPeriod", "0703 080141 1402 1900" + trailer, ErrNumber},
 		{"empty FinalBlockId", "0703 080141 1402 1a00" + trailer, ErrTruncated},
 		{"FinalBlockId of two components", "0703 080141 1408 1a06 080141 080142" + trailer, ErrTrailing},
@@ -183,6 +184,9 @@ func TestDataRoundTrip(t *testing.T) {
 		same(t, "decoded", got.fields(), want)
 		same(t, "wire", got.Wire, b)
 		same(t, "signed", got.Signed, want.AppendSigned(nil))
+		if want.Len() != len(b) || want.SignedLen() != len(got.Signed) {
+			t.Fatalf("Len says %d and %d, want %d and %d", want.Len(), want.SignedLen(), len(b), len(got.Signed))
+		}
 		wantNoSpare(t, &got)
 	})
 }

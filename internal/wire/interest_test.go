@@ -131,6 +131,7 @@ func TestInterestRejects(t *testing.T) {
 		{"short digest", "0705 0203 000000 2400", ErrName},
 		{"empty hint", "0703 080141 1e00", ErrMissing},
 		{"hint that isn't names", "0703 080141 1e03 080148", ErrCritical},
+		{"hint cut", "0703 080141 1e02 0703", ErrTruncated},
 		{"hint with a bad name", "0703 080141 1e05 0703 080248", ErrTruncated},
 		{"signature info without type", name36 + "2400 2c00 2e00", ErrMissing},
 		{"element past the end", "0703 080141 0a05 00000000", ErrTruncated},
@@ -270,6 +271,9 @@ func TestInterestRoundTrip(t *testing.T) {
 		}
 		same(t, "decoded", got.fields(), want)
 		same(t, "wire", got.Wire, b)
+		if want.Len() != len(b) {
+			t.Fatalf("Len says %d, want %d", want.Len(), len(b))
+		}
 		wantNoSpare(t, &got)
 		if !got.CheckParameters() {
 			t.Fatal("parameters digest doesn't match")

@@ -100,6 +100,25 @@ func TestNameAppendDoesNotTouchThePacket(t *testing.T) {
 	}
 }
 
+// TestNameBroken: a Name made of bytes that nobody checked is safe, though meaningless.
+func TestNameBroken(t *testing.T) {
+	for _, s := range []string{"08", "0802 61", "0801 61 0000", "08 ff8000000000000000"} {
+		n := Name(unhex(t, s))
+		if c, ok := n.At(5); ok {
+			t.Errorf("%s has a component %v", s, c)
+		}
+		if k := n.Len(); n.Prefix(9).Len() != k || k > 1 {
+			t.Errorf("%s has %d components, its prefix %d", s, k, n.Prefix(9).Len())
+		}
+		if f := SplitFlow(n); f.Kind != Plain {
+			t.Errorf("%s is of kind %d", s, f.Kind)
+		}
+		if object, _, _, ok := n.SplitChunk(); ok {
+			t.Errorf("%s is a chunk of %v", s, object)
+		}
+	}
+}
+
 func TestNameAppendPanics(t *testing.T) {
 	for what, f := range map[string]func(){
 		"type 0":           func() { Name(nil).Append(0, nil) },

@@ -139,6 +139,7 @@ func TestPacketRejects(t *testing.T) {
 		{"two TxSequences", "fd0348 08 0000000000000000 fd0348 08 0000000000000000", ErrOrder},
 		{"Ack behind TxSequence", "fd0348 08 0000000000000000 fd0344 08 0000000000000000", ErrOrder},
 		{"an ignored field twice", "fd032c 00 fd032c 00", ErrOrder},
+		{"field cut", "fd0340 02 01", ErrTruncated},
 		{"something behind Fragment", "5007" + bareInterest + "fd0340 01 01", ErrOrder},
 		{"two Fragments", "5007" + bareInterest + "5007" + bareInterest, ErrOrder},
 		{"unknown field 801", "fd0321 01 00", ErrCritical},

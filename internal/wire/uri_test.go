@@ -102,6 +102,14 @@ func TestParseNameRejects(t *testing.T) {
 	}
 }
 
+func TestComponentString(t *testing.T) {
+	for want, c := range map[string]Component{"a%2Fb": {TypeGeneric, []byte("a/b")}, "seg=3": {TypeSegment, []byte{3}}} {
+		if c.String() != want {
+			t.Errorf("%v, want %s", c, want)
+		}
+	}
+}
+
 func TestMustParseNamePanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
