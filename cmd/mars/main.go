@@ -1,0 +1,4 @@
+// Command mars fetches, serves and forwards named objects.
+package main
+
+func main() {}
