@@ -15,7 +15,6 @@ type queues struct {
 	down     []machine.FaceID
 	deadline machine.Time
 	advances int
-	wantMore int // what Transmit answers once, as −n
 }
 
 func newQueues() queues {
@@ -103,7 +102,7 @@ func (c *counter) next(id machine.FaceID) {
 		return
 	}
 	c.sent[id]++
-	d := make([]byte, c.size-n%7/6*(n%100))
+	d := make([]byte, c.size-n%7/6*(n%80))
 	binary.BigEndian.PutUint64(d, uint64(n))
 	binary.BigEndian.PutUint32(d[8:], uint32(id))
 	c.queue(id, d)
