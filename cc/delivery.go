@@ -25,6 +25,7 @@ type delivered struct {
 const (
 	deliveryWindow = 20 * machine.Millisecond
 	deliveryMin    = 4
+	deliverySparse = 500 * machine.Millisecond
 )
 
 // Add records that units were delivered at now. Times must not decrease.
@@ -45,23 +46,25 @@ func (d *Delivery) Add(now machine.Time, units float64) {
 	d.count = min(d.count+1, deliverySlots)
 }
 
-// Rate returns the throughput at now in units per second, and whether a whole window has passed since the first
-// delivery (before that there is nothing to trust).
+// Rate returns the throughput at now in units per second. It is unknown (ok false) until a whole window has passed since the
+// first delivery, and while the last four deliveries took longer than half a second: a handful of packets tells
+// nothing about a path, and a guard built on them would choke the flow that follows.
 func (d *Delivery) Rate(now machine.Time) (rate float64, ok bool) {
 	if !d.any || now-d.first < deliveryWindow {
 		return 0, false
 	}
 	var sum float64
-	span := deliveryWindow
 	for i := 1; i <= d.count; i++ {
 		s := &d.ring[(d.head+2*deliverySlots-i)%deliverySlots]
-		if now-s.at >= deliveryWindow {
-			if i > deliveryMin || now-s.at > machine.Second {
+		if age := now - s.at; age >= deliveryWindow {
+			if i > deliveryMin {
 				break
 			}
-			span = now - s.at
+			if i == deliveryMin { // it opens the window, so its own units came before
+				return sum / age.Seconds(), age <= deliverySparse
+			}
 		}
 		sum += s.units
 	}
-	return sum / span.Seconds(), true
+	return sum / deliveryWindow.Seconds(), d.count >= deliveryMin
 }

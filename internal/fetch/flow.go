@@ -17,8 +17,9 @@ const (
 	initialWindow = 256
 	// maxWindow bounds W, chunks.
 	maxWindow = 8192
-	// rateBurst is how much credit an idle flow may save up: it covers coarse timers.
-	rateBurst = 2 * machine.Millisecond
+	// rateBurst is how much credit an idle flow may save up. It covers coarse timers and busy processors; a burst of Interests
+	// only reaches the Interest queue of the own node.
+	rateBurst = 10 * machine.Millisecond
 
 	// Fast retransmit: unresolved for this long, and this many later chunks have come (MARS paper §III-E).
 	fastAge   = 350 * machine.Millisecond

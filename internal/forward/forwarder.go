@@ -318,6 +318,7 @@ func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (
 	if !l.busy {
 		p, ok, at := fw.next(now, fc)
 		if !ok {
+			l.backlog = false
 			fw.sleep(fc, at)
 			return 0, machine.NotECT
 		}

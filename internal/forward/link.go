@@ -14,6 +14,10 @@ const (
 	controlQueue = 1024
 	// drainBurst is how much drain credit an idle face may save up.
 	drainBurst = machine.Millisecond
+	// A face that is kept waiting for credit catches up on time lost to coarse timers and busy processors, so that a rate is
+	// met on average: up to catchUp, and catchUpBytes, which a receiver's default socket buffer still holds.
+	catchUp      = 20 * machine.Millisecond
+	catchUpBytes = 128 << 10
 )
 
 // link is the link side of one face: what leaves it, in which order and how fast, and what arrives in pieces.
@@ -31,6 +35,7 @@ type link struct {
 
 	credit   float64 // bytes
 	creditAt machine.Time
+	backlog  bool // packets wait for credit
 
 	in reassembler
 }
@@ -64,13 +69,23 @@ func (l *link) affords(now machine.Time) (bool, machine.Time) {
 	if l.Rate <= 0 {
 		return true, 0
 	}
-	burst := max(float64(l.Rate*drainBurst.Seconds()), float64(l.MTU))
+	burst := max(burst(l.Rate, l.backlog, drainBurst), float64(l.MTU))
 	l.credit = min(l.credit+float64(l.Rate*(now-l.creditAt).Seconds()), burst)
 	l.creditAt = now
 	if l.credit > 0 {
 		return true, 0
 	}
+	l.backlog = true
 	return false, now + machine.Time((1-l.credit)/l.Rate*1e9) + 1
+}
+
+// burst is how much credit may be saved up at a rate, bytes: little when idle, more while packets wait for it.
+func burst(rate float64, backlog bool, idle machine.Time) float64 {
+	least := float64(rate * idle.Seconds())
+	if !backlog {
+		return least
+	}
+	return max(least, min(float64(rate*catchUp.Seconds()), catchUpBytes))
 }
 
 // load makes p the packet being sent and computes its fragments.

@@ -62,8 +62,8 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, bufs *pool) (hdr wir
 	if s.next < s.count {
 		return hdr, tok, nil, false, 0
 	}
-	hdr, tok, body = s.hdr, s.tok, s.finish(bufs)
-	return hdr, tok, body, true, 0
+	hdr, tok = s.hdr, s.tok
+	return hdr, tok, s.finish(bufs), true, 0
 }
 
 // slot finds the packet that a fragment belongs to, or makes room for a new one: an expired slot first, else the oldest.

@@ -93,6 +93,7 @@ func (s *flows) wakeIdlest(now machine.Time, f *flow) bool {
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
 func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again machine.Time) {
 	if len(u.active) == 0 || !u.up {
+		u.backlog = false
 		return p, false, machine.Never
 	}
 	if ok, at := u.affords(now); !ok {
@@ -102,6 +103,7 @@ func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again ma
 	}
 	e := u.pull()
 	if e == nil {
+		u.backlog = false
 		return p, false, machine.Never
 	}
 	return s.send(now, u, e, true), true, 0

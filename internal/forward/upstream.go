@@ -33,6 +33,7 @@ type upstream struct {
 	ctrl    cc.Paper
 	tokens  float64 // bytes of expected Data that may be asked for now
 	tokenAt machine.Time
+	backlog bool // Interests wait for tokens
 
 	active []*lane // flows with Interests for this face, in deficit round robin
 	turn   int
@@ -80,13 +81,14 @@ func (u *upstream) affords(now machine.Time) (bool, machine.Time) {
 	if u.tokens > 0 {
 		return true, 0
 	}
+	u.backlog = true
 	return false, now + machine.Time((1-u.tokens)/u.ctrl.Rate()*1e9) + 1
 }
 
 // credit is how many bytes of Data may be asked for now.
 func (u *upstream) credit(now machine.Time) float64 {
 	rate := u.ctrl.Rate()
-	return min(u.tokens+float64(rate*(now-u.tokenAt).Seconds()), max(float64(rate*rateBurst.Seconds()), DefaultCost))
+	return min(u.tokens+float64(rate*(now-u.tokenAt).Seconds()), max(burst(rate, u.backlog, rateBurst), DefaultCost))
 }
 
 // idle is for how long the face has had credit it didn't use; negative: it has none. Among faces that may all take an
