@@ -53,10 +53,24 @@ type NodeConfig struct {
 type FaceConfig struct {
 	Name  string         `yaml:"name"`
 	To    FaceURI        `yaml:"to"`
-	Local netip.AddrPort `yaml:"local,omitzero"`  // address to send from; invalid: the system chooses; port 0: any
+	Local netip.AddrPort `yaml:"-"`               // address to send from; invalid: the system chooses; port 0: any
 	Rate  Rate           `yaml:"rate,omitempty"`  // drain rate; 0: not known, not limited
 	MTU   int            `yaml:"mtu,omitempty"`   // largest datagram, bytes of UDP payload, 256…65507; 0: DefaultMTU
 	Queue int            `yaml:"queue,omitempty"` // Data queue, packets; 0: the node's default
+}
+
+// MarshalYAML leaves out a local address that is not set; the library takes every AddrPort for empty, as its fields are
+// private.
+func (f FaceConfig) MarshalYAML() (any, error) {
+	type fields FaceConfig // without this method
+	local := ""
+	if f.Local.IsValid() {
+		local = f.Local.String()
+	}
+	return struct {
+		fields `yaml:",inline"`
+		Local  string `yaml:"local,omitempty"`
+	}{fields(f), local}, nil
 }
 
 // RouteConfig says that the face named Via reaches Prefix in Hops overlay hops.

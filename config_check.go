@@ -68,6 +68,9 @@ func (k *checker) node() {
 		_, err := oneOf(StrategyMARS, StrategyBestRoute)(n.Strategy)
 		k.must("node.strategy", err)
 	}
+	if n.GuestRate < 0 {
+		k.fail("node.guest_rate", "a rate can't be negative")
+	}
 	seen := map[FaceURI]bool{}
 	for i, u := range k.c.Listen {
 		key := fmt.Sprintf("listen[%d]", i)

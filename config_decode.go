@@ -265,13 +265,21 @@ func (d *decoder) note(key string, n ast.Node) {
 	if d.c.where == nil {
 		d.c.where = map[string]position{}
 	}
-	p := n.GetToken().Position
-	d.c.where[key] = position{d.file, p.Line, p.Column}
+	d.c.where[key] = d.at(n)
 }
 
 func (d *decoder) fail(key string, n ast.Node, problem string) {
+	p := d.at(n)
+	d.errs = append(d.errs, &ConfigError{p.file, p.line, p.column, key, problem})
+}
+
+// at is where n begins. The token of a mapping in block style is the first colon; people look for the key.
+func (d *decoder) at(n ast.Node) position {
+	if m, ok := n.(*ast.MappingNode); ok && !m.IsFlowStyle && len(m.Values) > 0 {
+		n = m.Values[0].Key
+	}
 	p := n.GetToken().Position
-	d.errs = append(d.errs, &ConfigError{d.file, p.Line, p.Column, key, problem})
+	return position{d.file, p.Line, p.Column}
 }
 
 // into stores what parse makes of a text.

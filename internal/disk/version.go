@@ -65,16 +65,24 @@ func (v *Version) ReadChunk(dst []byte, i int64) ([]byte, error) {
 	if i < 0 || i >= v.Manifest.Chunks() {
 		return dst, fmt.Errorf("chunk %d is outside of 0…%d", i, v.Manifest.Chunks()-1)
 	}
+	if err := v.acquire(); err != nil {
+		return dst, err
+	}
+	defer v.mu.RUnlock()
+	v.used.Store(v.tree.uses.Add(1))
+	return v.read(dst, i)
+}
+
+// acquire opens the file if need be and returns with v.mu read-locked, so that nobody closes it.
+func (v *Version) acquire() error {
 	for {
 		v.mu.RLock()
 		if v.file != nil {
-			defer v.mu.RUnlock()
-			v.used.Store(v.tree.uses.Add(1))
-			return v.read(dst, i)
+			return nil
 		}
 		v.mu.RUnlock()
 		if err := v.reopen(); err != nil {
-			return dst, err
+			return err
 		}
 	}
 }
