@@ -24,6 +24,10 @@ type FetchOptions struct {
 	File string
 	// Writer is the destination instead of File: verified bytes, in order. It can't be resumed.
 	Writer io.Writer
+	// Fresh: what an earlier fetch left of the file is thrown away.
+	Fresh bool
+	// Stall is how long to wait without progress before ErrTimeout; 0: 30 s.
+	Stall time.Duration
 	// Progress, if set, is called about ten times a second, and at the end.
 	Progress func(Progress)
 	// Discarded, if set, is told why the remains of an earlier fetch were of no use.
@@ -60,16 +64,16 @@ func (n *Node) Fetch(ctx context.Context, o FetchOptions) (*FetchResult, error) 
 		return nil, UsageError(fmt.Errorf("%q is not an object name: write /prefix/path (%w)", o.Name, err))
 	}
 	var st store
-	ahead := int64(0)
+	req := fetch.Request{Name: name, Stall: machine.Time(o.Stall)}
 	switch {
 	case o.Writer != nil && o.File != "", o.Writer == nil && o.File == "":
 		return nil, UsageError(errors.New("a fetch needs one destination: a file or a writer"))
 	case o.Writer != nil:
-		st, ahead = &pipeStore{w: o.Writer}, maxUnsettled
+		st, req.MaxAhead = &pipeStore{w: o.Writer}, maxUnsettled
 	default:
-		st = &fileStore{dest: o.File, discarded: o.Discarded}
+		st = &fileStore{dest: o.File, fresh: o.Fresh, discarded: o.Discarded}
 	}
-	res, err := n.fetchTo(ctx, name, ahead, st, o.Progress)
+	res, err := n.fetchTo(ctx, req, st, o.Progress)
 	if err != nil {
 		return nil, fetchError(o.Name, err)
 	}
@@ -77,7 +81,7 @@ func (n *Node) Fetch(ctx context.Context, o FetchOptions) (*FetchResult, error) 
 }
 
 // fetchTo runs one fetch from start to end.
-func (n *Node) fetchTo(ctx context.Context, name wire.Name, ahead int64, st store, progress func(Progress)) (*FetchResult, error) {
+func (n *Node) fetchTo(ctx context.Context, req fetch.Request, st store, progress func(Progress)) (*FetchResult, error) {
 	start := time.Now()
 	objects := make(chan fetch.Object, 1)
 	var s *sink
@@ -88,7 +92,7 @@ func (n *Node) fetchTo(ctx context.Context, name wire.Name, ahead int64, st stor
 		})
 	}
 	err := n.driver.Do(func(now machine.Time) {
-		s = newSink(n.fetch.Start(now, fetch.Request{Name: name, MaxAhead: ahead}), st, post, objects)
+		s = newSink(n.fetch.Start(now, req), st, post, objects)
 		n.sinks[s.id] = s
 		n.node.Touch(now)
 	})
@@ -104,7 +108,7 @@ func (n *Node) fetchTo(ctx context.Context, name wire.Name, ahead int64, st stor
 	defer cancel(nil)
 	go func() { ended <- s.run(sinkCtx) }()
 
-	res := &FetchResult{Name: name.String()}
+	res := &FetchResult{Name: req.Name.String()}
 	res.Size = -1
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()

@@ -144,6 +144,7 @@ func (s *sink) chunk(ev fetch.Event) (settled, error) {
 // fileStore writes to a file by way of a partial file and its journal.
 type fileStore struct {
 	dest      string
+	fresh     bool // what an earlier fetch left doesn't count
 	partial   *disk.Partial
 	discarded func(error) // told when the remains of other content were thrown away
 }
@@ -154,6 +155,9 @@ func (f *fileStore) open(o fetch.Object) (func(int64) bool, error) {
 		return nil, err
 	}
 	f.partial = p
+	if f.fresh {
+		return nil, p.Reset()
+	}
 	if _, discarded := p.Resumed(); discarded != nil && f.discarded != nil {
 		f.discarded(discarded)
 	}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -33,6 +34,8 @@ type Request struct {
 	// MaxAhead bounds how far chunks are asked for beyond the lowest one not settled, in chunks; 0: not at all. It
 	// bounds the memory of an application that needs them in order.
 	MaxAhead int64
+	// Stall is Config.Stall for this transfer; 0: the engine's.
+	Stall machine.Time
 }
 
 // Object is what a name resolved to.
@@ -121,7 +124,7 @@ func New(cfg Config) *Engine {
 // Start begins to resolve a name. Events tell the rest.
 func (e *Engine) Start(now machine.Time, r Request) ID {
 	e.nextID++
-	t := &transfer{id: e.nextID, name: r.Name.Clone(), ahead: r.MaxAhead, askAt: now, heard: now}
+	t := &transfer{id: e.nextID, name: r.Name.Clone(), ahead: r.MaxAhead, stall: cmp.Or(r.Stall, e.cfg.Stall), askAt: now, heard: now}
 	e.transfers[t.id] = t
 	e.order = append(e.order, t)
 	e.now = now
@@ -356,7 +359,7 @@ func (e *Engine) Advance(now machine.Time) {
 	}
 	for i := 0; i < len(e.order); i++ {
 		t := e.order[i]
-		if now-t.heard >= e.cfg.Stall && t.state != offered && t.out == 0 {
+		if now-t.heard >= t.stall && t.state != offered && t.out == 0 {
 			e.fail(now, t, ErrTimeout)
 			i--
 		}
@@ -371,7 +374,7 @@ func (e *Engine) Deadline() machine.Time {
 			at = min(at, t.askAt)
 		}
 		if t.state != offered && t.out == 0 {
-			at = min(at, t.heard+e.cfg.Stall)
+			at = min(at, t.heard+t.stall)
 		}
 	}
 	for _, f := range e.flows {

@@ -41,6 +41,7 @@ type transfer struct {
 	id       ID
 	name     wire.Name
 	ahead    int64
+	stall    machine.Time // without progress for this long it fails
 	state    state
 	flow     *flow
 	version  uint64
