@@ -47,24 +47,29 @@ func (d *Delivery) Add(now machine.Time, units float64) {
 }
 
 // Rate returns the throughput at now in units per second. It is unknown (ok false) until a whole window has passed since the
-// first delivery, and while the last four deliveries took longer than half a second: a handful of packets tells
-// nothing about a path, and a guard built on them would choke the flow that follows.
+// first delivery, and while the last deliveries took longer than half a second: a handful of packets tells nothing about
+// a path, and a guard built on them would choke the flow that follows.
+//
+// It counts what came after the delivery that opens the window, up to the last one: counting up to now would measure a
+// sparse flow up to a quarter too low, and an estimate that leads the rate by γ_max would hold it there.
 func (d *Delivery) Rate(now machine.Time) (rate float64, ok bool) {
-	if !d.any || now-d.first < deliveryWindow {
+	if !d.any || now-d.first < deliveryWindow || d.count < deliveryMin {
 		return 0, false
 	}
 	var sum float64
+	newest := d.slot(1).at
 	for i := 1; i <= d.count; i++ {
-		s := &d.ring[(d.head+2*deliverySlots-i)%deliverySlots]
-		if age := now - s.at; age >= deliveryWindow {
-			if i > deliveryMin {
-				break
-			}
-			if i == deliveryMin { // it opens the window, so its own units came before
-				return sum / age.Seconds(), age <= deliverySparse
-			}
+		s := d.slot(i)
+		if i >= deliveryMin && (now-s.at >= deliveryWindow || i == d.count) {
+			span := newest - s.at
+			interval := span / machine.Time(i-1)
+			span = max(span, now-s.at-interval) // silence beyond one interval counts
+			return sum / span.Seconds(), now-s.at <= deliverySparse
 		}
 		sum += s.units
 	}
-	return sum / deliveryWindow.Seconds(), d.count >= deliveryMin
+	return 0, false
 }
+
+// slot is the i-th last delivery, from 1.
+func (d *Delivery) slot(i int) *delivered { return &d.ring[(d.head+2*deliverySlots-i)%deliverySlots] }

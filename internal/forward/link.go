@@ -7,9 +7,12 @@ import (
 
 // Link-side defaults.
 const (
-	// DefaultDataQueue is the capacity of a face's Data queue, packets. At 8 KB each and 100 Mbit/s it is 64 ms
-	// when full, 50 ms at Algorithm 1's q_high.
+	// DefaultDataQueue is the capacity of a face's Data queue, packets, where the drain rate is not known. Where it is, the
+	// capacity is dataQueueTime of chunks at that rate, but no less than minDataQueue: at Algorithm 1's q_high a chunk
+	// then waits 40 ms whatever the rate.
 	DefaultDataQueue = 100
+	dataQueueTime    = 50 * machine.Millisecond
+	minDataQueue     = 16
 	// controlQueue bounds Nacks and unshaped Interests waiting on one face.
 	controlQueue = 1024
 	// drainBurst is how much drain credit an idle face may save up.
@@ -40,16 +43,21 @@ type link struct {
 	in reassembler
 }
 
+// dataCapacity is the occupancy that feedback reports as 1, packets.
 func (l *link) dataCapacity() int {
-	if l.DataQueue > 0 {
+	switch {
+	case l.DataQueue > 0:
 		return l.DataQueue
+	case l.Rate > 0:
+		return max(int(l.Rate*dataQueueTime.Seconds()/wire.ChunkSize), minDataQueue)
 	}
 	return DefaultDataQueue
 }
 
-// pushData admits a Data packet to the Data queue; false: the queue is full and the packet is dropped.
+// pushData admits a Data packet to the Data queue; false: the queue is full and the packet is dropped. It holds twice what
+// feedback calls full: senders learn of a full queue a round trip late, and a chunk dropped costs its consumer 350 ms.
 func (l *link) pushData(p packet) bool {
-	if l.data.len() >= l.dataCapacity() {
+	if l.data.len() >= 2*l.dataCapacity() {
 		return false
 	}
 	l.data.push(p)
