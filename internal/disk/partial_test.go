@@ -401,3 +401,20 @@ func smallFS(t *testing.T) string {
 	t.Cleanup(func() { check(t, syscall.Unmount(dir, 0)) })
 	return dir
 }
+
+func BenchmarkWriteChunk(b *testing.B) {
+	data := content(1, 64<<20)
+	id, _ := identityOf(b, "/a", data, 8000)
+	p, err := OpenPartial(filepath.Join(b.TempDir(), "out"), id)
+	check(b, err)
+	defer p.Close()
+	b.SetBytes(8000)
+	b.ReportAllocs()
+	for i := int64(0); b.Loop(); i++ {
+		if i == id.Chunks()-1 {
+			i = 0
+			check(b, p.Reset())
+		}
+		check(b, p.WriteChunk(i, chunkOf(data, id.Layout, i)))
+	}
+}

@@ -31,6 +31,13 @@ type target struct {
 	part, journal string
 }
 
+// CheckDestination tells whether a file can be written at dest, without creating anything: a question to ask before the
+// network is. The errors are those of OpenPartial, except for ErrLocked.
+func CheckDestination(dest string) error {
+	_, err := findTarget(dest)
+	return err
+}
+
 // findTarget checks what can be checked before a transfer begins.
 func findTarget(dest string) (target, error) {
 	if dest == "" || strings.HasSuffix(dest, string(filepath.Separator)) {
@@ -45,20 +52,20 @@ func findTarget(dest string) (target, error) {
 	info, err := os.Stat(t.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := checkDir(filepath.Dir(t.path)); err != nil {
-			return target{}, err
-		}
 	case err != nil:
 		return target{}, err
 	case info.IsDir():
 		return target{}, fmt.Errorf("destination %q: %w; add a file name", dest, ErrIsDirectory)
 	case !info.Mode().IsRegular():
 		return target{}, fmt.Errorf("destination %q: %w; write to standard output instead", dest, ErrNotRegular)
-	default:
+	default: // rename would replace a read-only file, but whoever made it read-only hardly wants that
 		if err := unix.Faccessat(unix.AT_FDCWD, t.path, unix.W_OK, unix.AT_EACCESS); err != nil {
 			return target{}, &fs.PathError{Op: "write to", Path: t.path, Err: err}
 		}
 		t.exists, t.mode = true, info.Mode().Perm()
+	}
+	if err := checkDir(filepath.Dir(t.path)); err != nil {
+		return target{}, err
 	}
 	base := filepath.Join(filepath.Dir(t.path), shorten(filepath.Base(t.path)))
 	t.part, t.journal = base+partSuffix, base+journalSuffix
@@ -81,7 +88,7 @@ func (t target) checkSize(l wire.Layout) error {
 	return nil
 }
 
-// checkDir gives a missing directory a better message than that of the journal's creation.
+// checkDir says why no file can be made in dir.
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	switch {
@@ -91,6 +98,9 @@ func checkDir(dir string) error {
 		return err
 	case !info.IsDir():
 		return &fs.PathError{Op: "write into", Path: dir, Err: syscall.ENOTDIR}
+	}
+	if err := unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS); err != nil {
+		return &fs.PathError{Op: "write into", Path: dir, Err: err}
 	}
 	return nil
 }

@@ -40,6 +40,10 @@ func TestTargetRefusals(t *testing.T) {
 			if dest != "" {
 				dest = dir + "/" + dest // not Join: that would remove the slash
 			}
+			// What lies beside the destination shows only when it is opened.
+			if err := CheckDestination(dest); !errors.Is(err, c.want) && c.dest != "o" && name != "name too long" {
+				t.Errorf("CheckDestination: %v, not %v", err, c.want)
+			}
 			p, err := OpenPartial(dest, id)
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, not %v", err, c.want)
@@ -62,6 +66,9 @@ func TestTargetReadOnly(t *testing.T) {
 		check(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 		if _, err := OpenPartial(dir+"/out", id); !errors.Is(err, syscall.EROFS) {
 			t.Errorf("new file: %v", err)
+		}
+		if err := CheckDestination(dir + "/out"); !errors.Is(err, syscall.EROFS) {
+			t.Errorf("new file, asked before: %v", err)
 		}
 	})
 	t.Run("permissions", func(t *testing.T) {

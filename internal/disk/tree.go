@@ -187,7 +187,8 @@ func (t *Tree) refresh(path string) (*Version, error) {
 func (t *Tree) open(path string) (*os.File, stamp, error) {
 	f, err := t.root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ENAMETOOLONG), errors.Is(err, syscall.ELOOP),
+		refused(err):
 		return nil, stamp{}, fmt.Errorf("%q: %w", path, ErrNotFound)
 	case errors.Is(err, syscall.ENXIO): // a socket
 		return nil, stamp{}, fmt.Errorf("%q: %w", path, ErrNotRegular)
@@ -206,6 +207,12 @@ func (t *Tree) open(path string) (*os.File, stamp, error) {
 	}
 	f.Close()
 	return nil, stamp{}, err
+}
+
+// refused reports whether err is os.Root's own: a link leads outside. The root has no name for that error, but it is the
+// one that the system didn't give.
+func refused(err error) bool {
+	return err != nil && !errors.As(err, new(syscall.Errno)) && !errors.Is(err, fs.ErrClosed)
 }
 
 // opened notes that v has a descriptor, and closes the least recently used ones beyond the limit.
