@@ -32,7 +32,7 @@ type service struct {
 	driver *driver.Driver
 	log    *slog.Logger
 
-	reads   chan publish.Request
+	reads   chan chunkRequest
 	stop    chan struct{}
 	workers sync.WaitGroup
 	swept   machine.Time
@@ -55,7 +55,7 @@ func (n *Node) serve(c ServeConfig) error {
 	s := &service{
 		prefix: prefix, tree: tree, node: n.node, driver: n.driver, log: n.log,
 		engine: publish.New(publish.Config{Prefix: prefix, MaxPending: maxRequests}),
-		reads:  make(chan publish.Request, 2*maxRequests), stop: make(chan struct{}),
+		reads:  make(chan chunkRequest, 2*maxRequests), stop: make(chan struct{}),
 	}
 	n.node.Attach(0, s.engine, prefix)
 	n.services = append(n.services, s)
@@ -76,7 +76,9 @@ func (s *service) turn(now machine.Time) {
 	s.scratch = s.engine.Requests(s.scratch[:0])
 	for _, r := range s.scratch {
 		if r.Kind == publish.Read {
-			s.reads <- r // never blocks: the engine has at most maxRequests under way
+			// It never blocks: the engine has at most maxRequests under way. The handle goes along since the object is the
+			// loop's, which may give it another one.
+			s.reads <- chunkRequest{r, r.Object.Handle.(*disk.Version)}
 			continue
 		}
 		s.workers.Go(func() { s.resolve(r) })
@@ -110,6 +112,12 @@ func (s *service) resolve(r publish.Request) {
 		s.engine.Resolved(now, r.ID, o, err)
 		s.node.Touch(now)
 	})
+}
+
+// chunkRequest asks for a chunk of a version.
+type chunkRequest struct {
+	publish.Request
+	version *disk.Version
 }
 
 // chunkRead is the answer to one read request.
@@ -148,12 +156,12 @@ func (s *service) read() {
 	}
 }
 
-func (s *service) readOne(r publish.Request) chunkRead {
+func (s *service) readOne(r chunkRequest) chunkRead {
 	var buf []byte
 	if b, ok := s.buffers.Get().(*[]byte); ok {
 		buf = (*b)[:0]
 	}
-	data, err := r.Object.Handle.(*disk.Version).ReadChunk(buf, r.Chunk)
+	data, err := r.version.ReadChunk(buf, r.Chunk)
 	if errors.Is(err, disk.ErrGone) {
 		err = fmt.Errorf("%w: %w", publish.ErrGone, err)
 	} else if err != nil {
