@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"mars/internal/wire"
 )
 
 func TestPartialWritesTheFile(t *testing.T) {
@@ -333,14 +335,20 @@ func TestPartialProperty(t *testing.T) {
 				}
 			},
 		})
-		for i := range id.Chunks() {
-			if ok, _ := p.Verify(i, m.ChunkDigest(i)); !ok {
-				check(t, p.WriteChunk(i, chunkOf(data, id.Layout, i)))
-			}
-		}
+		complete(t, p, m, data)
 		check(t, p.Finish())
 		wantFile(t, dest, data)
 	})
+}
+
+// complete verifies or writes every chunk, as a fetch does.
+func complete(t testing.TB, p *Partial, m *wire.Manifest, data []byte) {
+	t.Helper()
+	for i := range m.Chunks() {
+		if ok, err := p.Verify(i, m.ChunkDigest(i)); err != nil || !ok {
+			check(t, p.WriteChunk(i, chunkOf(data, m.Layout, i)))
+		}
+	}
 }
 
 // TestPartialDiskFull fills the file system of the destination. The fetch fails with ErrDiskFull, and resumes when there
@@ -377,11 +385,7 @@ func TestPartialDiskFull(t *testing.T) {
 	if discarded != nil {
 		t.Fatal(discarded)
 	}
-	for i := range id.Chunks() {
-		if ok, err := p.Verify(i, m.ChunkDigest(i)); err != nil || !ok {
-			check(t, p.WriteChunk(i, chunkOf(data, id.Layout, i)))
-		}
-	}
+	complete(t, p, m, data)
 	check(t, p.Finish())
 	wantFile(t, dest, data)
 
