@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ const (
 )
 
 // demoCaps are the rates at which the three relays send toward the consumer: UDP payload, bits per second.
-var demoCaps = []mars.Rate{120e6, 80e6, 50e6}
+var demoCaps = []mars.Rate{80e6, 60e6, 40e6}
 
 func demoCommand() *cobra.Command {
 	var asJSON bool
@@ -34,11 +33,11 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Move a 64 MiB file over three paths at once, in this process, over real UDP",
 		Long: `One producer, three relays and one consumer run in this process and talk over UDP sockets on loopback. The relays send
-toward the consumer at 120, 80 and 50 Mbit/s. A 64 MiB file is fetched over all three at once, then again over the fastest
+toward the consumer at 80, 60 and 40 Mbit/s. A 64 MiB file is fetched over all three at once, then again over the fastest
 alone, and checked. It needs no root, no configuration and no network.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runDemo(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), asJSON)
+			return runDemo(c.Context(), c.OutOrStdout(), asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print events as JSON lines; the last one is the result")
@@ -55,19 +54,18 @@ type demoPath struct {
 
 // demoResult is the demo's last event.
 type demoResult struct {
-	Event         string     `json:"event"`
-	SchemaVersion int        `json:"schema_version"`
-	Verified      bool       `json:"verified"`
-	Bytes         int64      `json:"bytes"`
-	Seconds       float64    `json:"seconds"`
-	Paths         []demoPath `json:"paths"`
-	Aggregate     float64    `json:"aggregate_mbps"`
-	BestSingle    float64    `json:"best_single_mbps"`
-	SumOfCaps     float64    `json:"sum_of_caps_mbps"`
-	Digest        string     `json:"sha256"`
+	head
+	Verified   bool       `json:"verified"`
+	Bytes      int64      `json:"bytes"`
+	Seconds    float64    `json:"seconds"`
+	Paths      []demoPath `json:"paths"`
+	Aggregate  float64    `json:"aggregate_mbps"`
+	BestSingle float64    `json:"best_single_mbps"` // of a run over the fastest path alone
+	SumOfCaps  float64    `json:"sum_of_caps_mbps"`
+	Digest     string     `json:"sha256"`
 }
 
-func runDemo(ctx context.Context, stdout, stderr io.Writer, asJSON bool) (err error) {
+func runDemo(ctx context.Context, stdout io.Writer, asJSON bool) (err error) {
 	dir, err := os.MkdirTemp("", "mars-demo-")
 	if err != nil {
 		return err
@@ -87,28 +85,33 @@ func runDemo(ctx context.Context, stdout, stderr io.Writer, asJSON bool) (err er
 	}
 	defer func() { err = errors.Join(err, net.stop()) }()
 
-	view := newDemoView(stdout, stderr, asJSON)
-	view.phase("all three paths at once")
-	all, err := net.fetch(ctx, demoCaps, filepath.Join(dir, "all"), view)
+	show := newDemoShow(stdout, asJSON)
+	all, err := net.fetch(ctx, demoCaps, filepath.Join(dir, "all"), show)
 	if err != nil {
 		return err
 	}
-	view.phase("the fastest path alone, for comparison")
-	single, err := net.fetch(ctx, demoCaps[:1], filepath.Join(dir, "single"), view)
+	single, err := net.fetch(ctx, demoCaps[:1], filepath.Join(dir, "single"), show)
 	if err != nil {
 		return err
 	}
-	got, err := digestOf(filepath.Join(dir, "all"))
-	if err != nil {
-		return err
+	for _, arrived := range []string{"all", "single"} {
+		got, err := digestOf(filepath.Join(dir, arrived))
+		if err != nil {
+			return err
+		}
+		if got != want {
+			return &mars.Error{Op: "demo", Kind: mars.ErrIntegrity, Err: errors.New("the file that arrived differs from the one served")}
+		}
 	}
-	if got != want {
-		return &mars.Error{Op: "demo", Kind: mars.ErrIntegrity, Err: errors.New("the file that arrived differs from the one served")}
-	}
+	return show.result(demoOutcome(all, single, want), all.Progress)
+}
+
+// demoOutcome puts the result together: bytes and rates of the run over all paths, and what the fastest path did alone.
+func demoOutcome(all, single *mars.FetchResult, digest [32]byte) demoResult {
 	res := demoResult{
-		Event: "complete", SchemaVersion: 1, Verified: true, Bytes: all.Bytes, Seconds: all.Elapsed.Seconds(),
+		head: (*events)(nil).head("complete"), Verified: true, Bytes: all.Bytes, Seconds: all.Elapsed.Seconds(),
 		Aggregate: mbps(all.Bytes, all.Elapsed), BestSingle: mbps(single.Bytes, single.Elapsed),
-		Digest: fmt.Sprintf("%x", got),
+		Digest: fmt.Sprintf("%x", digest),
 	}
 	for i, f := range all.Faces {
 		limit := float64(demoCaps[i]) / 1e6
@@ -117,7 +120,7 @@ func runDemo(ctx context.Context, stdout, stderr io.Writer, asJSON bool) (err er
 			Name: f.Name, Bytes: f.ContentIn, Goodput: mbps(int64(f.ContentIn), all.Elapsed), Cap: limit,
 		})
 	}
-	return view.result(res)
+	return res
 }
 
 // writeDemoObject writes the demo's object, the same bytes each time, and returns its SHA-256.
@@ -184,7 +187,7 @@ func faceTo(n *mars.Node) mars.FaceURI {
 }
 
 func (d *demoNetwork) start(ctx context.Context, cfg *mars.Config) (*mars.Node, error) {
-	n, err := mars.NewNode(cfg, slog.New(slog.DiscardHandler))
+	n, err := mars.NewNode(cfg, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +208,7 @@ func (d *demoNetwork) stop() error {
 }
 
 // fetch runs a consumer of its own over the first len(caps) relays.
-func (d *demoNetwork) fetch(ctx context.Context, caps []mars.Rate, dest string, view *demoView) (*mars.FetchResult, error) {
+func (d *demoNetwork) fetch(ctx context.Context, caps []mars.Rate, dest string, show *demoShow) (*mars.FetchResult, error) {
 	cfg := &mars.Config{}
 	for i := range caps {
 		name := fmt.Sprintf("relay-%d", i+1)
@@ -219,34 +222,57 @@ func (d *demoNetwork) fetch(ctx context.Context, caps []mars.Rate, dest string, 
 		return nil, err
 	}
 	defer cancel()
-	return consumer.Fetch(ctx, mars.FetchOptions{Name: demoObject, File: dest, Progress: view.progress})
+	progress, end := show.fetch(len(caps))
+	defer end()
+	return consumer.Fetch(ctx, mars.FetchOptions{Name: demoObject, File: dest, Progress: progress})
 }
 
-// demoView shows the demo to a person or a program.
-type demoView struct {
-	stdout, stderr io.Writer
-	json           bool
+// demoShow shows the demo to a person or a program.
+type demoShow struct {
+	stdout io.Writer
+	events *events // nil: to a person
 }
 
-func newDemoView(stdout, stderr io.Writer, asJSON bool) *demoView {
-	return &demoView{stdout: stdout, stderr: stderr, json: asJSON}
-}
-
-func (v *demoView) phase(what string) {
-	if v.json {
-		_ = json.NewEncoder(v.stdout).Encode(map[string]any{"event": "phase", "schema_version": 1, "phase": what})
-		return
+func newDemoShow(stdout io.Writer, asJSON bool) *demoShow {
+	s := &demoShow{stdout: stdout}
+	if asJSON {
+		s.events = newEvents(stdout)
 	}
-	fmt.Fprintf(v.stderr, "%s\n", what)
+	return s
 }
 
-func (v *demoView) progress(p mars.Progress) {
-}
-
-func (v *demoView) result(r demoResult) error {
-	if v.json {
-		return json.NewEncoder(v.stdout).Encode(r)
+// fetch shows one fetch over the first n paths until end is called.
+func (s *demoShow) fetch(n int) (progress func(mars.Progress), end func()) {
+	if s.events != nil {
+		if n == 1 { // the run for comparison isn't what the events tell about
+			return nil, func() {}
+		}
+		return s.events.observe, func() {}
 	}
-	_, err := fmt.Fprintf(v.stdout, "%+v\n", r)
+	what := fmt.Sprintf("over %d paths", n)
+	if n == 1 {
+		what = "fastest path alone"
+	}
+	v := newView(os.Stderr, what, false)
+	return v.Update, v.Close
+}
+
+func (s *demoShow) result(r demoResult, p mars.Progress) error {
+	if s.events != nil {
+		return json.NewEncoder(s.stdout).Encode(r)
+	}
+	known := make(caps)
+	for i, f := range p.Faces {
+		known[f.Name] = demoCaps[i]
+	}
+	printTable(s.stdout, p, known)
+	_, err := fmt.Fprintf(s.stdout, `
+aggregate          %s, %.0f%% of the caps' sum (%s)
+best single path   %s: over all paths at once %.2f × as fast
+verified           %s in %s, SHA-256 %s…
+`,
+		formatRate(r.Aggregate*1e6), r.Aggregate/r.SumOfCaps*100, formatRate(r.SumOfCaps*1e6),
+		formatRate(r.BestSingle*1e6), r.Aggregate/r.BestSingle,
+		formatBytes(r.Bytes), formatTime(p.Elapsed), r.Digest[:16])
 	return err
 }

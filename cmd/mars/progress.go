@@ -22,25 +22,20 @@ type caps map[string]mars.Rate
 // view shows people how a fetch goes: on a terminal bars that are redrawn ten times a second, one for the whole and one
 // per path; elsewhere a plain line per second.
 type view struct {
-	w     io.Writer
-	what  string
-	quiet bool
-	bars  *mpb.Progress // nil: plain lines
-	total *mpb.Bar
-	paths map[string]*mpb.Bar
+	w      io.Writer
+	what   string
+	quiet  bool
+	bars   *mpb.Progress // nil: plain lines
+	total  *mpb.Bar
+	closed bool
+	paths  map[string]*mpb.Bar
 
 	told time.Duration // when the last plain line was written
 
-	mu   sync.Mutex // the bars are drawn on goroutines of their own
-	now  mars.Progress
-	all  meter
-	seen map[string]*seenPath
-}
-
-// seenPath is the last state of a path, with its rate.
-type seenPath struct {
-	mars.FaceStatus
-	meter
+	mu    sync.Mutex // the bars are drawn on goroutines of their own
+	now   mars.Progress
+	faces map[string]mars.FaceStatus // the last state of each, by key
+	rates rates
 }
 
 // redraw is how often bars are drawn, plain how often a line is written where there are none.
@@ -51,7 +46,7 @@ const (
 
 // newView shows on w (stderr) the fetch of what, a short name. quiet: it shows nothing.
 func newView(w *os.File, what string, quiet bool) *view {
-	v := &view{w: w, what: what, quiet: quiet, paths: make(map[string]*mpb.Bar), seen: make(map[string]*seenPath)}
+	v := &view{w: w, what: what, quiet: quiet, paths: make(map[string]*mpb.Bar), faces: make(map[string]mars.FaceStatus), rates: newRates()}
 	if quiet || os.Getenv("TERM") == "dumb" {
 		return v
 	}
@@ -108,35 +103,35 @@ func (v *view) note(p mars.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.now = p
-	v.all.add(p.Elapsed, float64(p.Bytes-p.Resumed))
+	v.rates.note(p)
 	for _, f := range p.Faces {
-		key := pathKey(f)
-		s := v.seen[key]
-		if s == nil {
-			s = new(seenPath)
-			v.seen[key] = s
-		}
-		s.FaceStatus = f
-		s.add(p.Elapsed, float64(f.ContentIn))
+		v.faces[pathKey(f)] = f
 	}
 }
 
 // Note writes a line for people, above the bars if there are some.
 func (v *view) Note(format string, args ...any) {
-	var w io.Writer = v.w
-	if v.bars != nil {
-		w = v.bars
-	}
 	if !v.quiet {
-		fmt.Fprintf(w, format+"\n", args...)
+		_, _ = fmt.Fprintf(v, format+"\n", args...)
 	}
 }
 
-// Close takes the bars away; what is written afterwards stands where they were. Update and Note must not follow.
+// Write writes whole lines, above the bars if there are some; for logs.
+func (v *view) Write(lines []byte) (int, error) {
+	if v.bars != nil {
+		if n, err := v.bars.Write(lines); err == nil {
+			return n, nil
+		}
+	}
+	return v.w.Write(lines) // there are no bars (any more)
+}
+
+// Close takes the bars away; what is written afterwards stands where they were. Update must not follow.
 func (v *view) Close() {
-	if v.bars == nil {
+	if v.bars == nil || v.closed {
 		return
 	}
+	v.closed = true
 	for _, bar := range v.paths {
 		bar.Abort(true)
 	}
@@ -150,7 +145,7 @@ func (v *view) totalColumns() columns {
 	if p.Size < 0 || p.Elapsed == 0 {
 		return columns{v.what, "", "looking up", "", formatTime(p.Elapsed)}
 	}
-	rate := v.all.rate()
+	rate := v.rates.all.rate()
 	c := columns{v.what, percent(p.Bytes, p.Size), formatBytes(p.Bytes) + " of " + formatBytes(p.Size), formatRate(8 * rate)}
 	if left := float64(p.Size-p.Bytes) / rate; rate > 0 && left < 1e8 {
 		c[4] = " ETA " + formatTime(time.Duration(left*float64(time.Second)))
@@ -160,8 +155,8 @@ func (v *view) totalColumns() columns {
 
 // pathColumns describes a path: its share and what it brought. The caller holds mu.
 func (v *view) pathColumns(key string) columns {
-	s := v.seen[key]
-	return columns{"  " + pathLabel(s.FaceStatus), share(s.FaceStatus, contentIn(v.now)), formatBytes(int64(s.ContentIn)), formatRate(8 * s.rate())}
+	f := v.faces[key]
+	return columns{"  " + pathLabel(f), share(f, contentIn(v.now)), formatBytes(int64(f.ContentIn)), formatRate(8 * v.rates.paths[key].rate())}
 }
 
 // line is the state in one plain line.
@@ -180,9 +175,6 @@ func contentIn(p mars.Progress) int64 {
 	}
 	return sum
 }
-
-// pathKey tells faces apart, those without a name too.
-func pathKey(f mars.FaceStatus) string { return f.Name + " " + f.Peer.String() }
 
 // pathLabel names a path for people, with its state if that isn't the usual one.
 func pathLabel(f mars.FaceStatus) string {
@@ -260,12 +252,4 @@ func printRows(w io.Writer, rows [][]string) {
 		}
 		fmt.Fprintln(w, line)
 	}
-}
-
-// goodput is the mean rate of content over a path in bit/s.
-func goodput(f mars.FaceStatus, d time.Duration) float64 {
-	if d <= 0 {
-		return 0
-	}
-	return 8 * float64(f.ContentIn) / d.Seconds()
 }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"mars"
+)
+
+// eventSchema is the JSON Schema of the events of `mars get --json`.
+//
+//go:embed events.schema.json
+var eventSchema string
+
+// schemaVersion changes when programs that read events must change. Fields may be added without.
+const schemaVersion = 1
+
+// head begins every event.
+type head struct {
+	Event         string    `json:"event"`
+	SchemaVersion int       `json:"schema_version"`
+	Time          time.Time `json:"time"`
+}
+
+type versionEvent struct {
+	head
+	Version string `json:"version"` // of the program
+}
+
+type phaseEvent struct {
+	head
+	Phase string `json:"phase"` // resolve, transfer
+	Size  *int64 `json:"size,omitempty"`
+}
+
+type pathEvent struct { // path_up, path_down
+	head
+	Name  string `json:"name"`
+	Peer  string `json:"peer"`
+	State string `json:"state"`
+}
+
+type progressEvent struct {
+	head
+	Bytes    int64          `json:"bytes"`
+	Size     int64          `json:"size"`
+	Resumed  int64          `json:"resumed_bytes"`
+	Corrupt  int64          `json:"corrupt_chunks"`
+	Resent   uint64         `json:"resent_interests"`
+	Seconds  float64        `json:"seconds"`
+	RateMbps float64        `json:"rate_mbps"` // lately
+	Paths    []progressPath `json:"paths"`
+}
+
+type progressPath struct {
+	Name     string  `json:"name"`
+	Peer     string  `json:"peer"`
+	State    string  `json:"state"`
+	Bytes    uint64  `json:"bytes"`
+	RateMbps float64 `json:"rate_mbps"`
+	RTT      float64 `json:"rtt_seconds"`
+}
+
+type verifyEvent struct {
+	head
+	Verified bool   `json:"verified"`
+	Bytes    int64  `json:"bytes"`
+	Corrupt  int64  `json:"corrupt_chunks"`
+	Digest   string `json:"digest"`
+}
+
+type completeEvent struct {
+	head
+	Name      string         `json:"name"`
+	File      string         `json:"file"` // "-": standard output
+	Verified  bool           `json:"verified"`
+	Bytes     int64          `json:"bytes"`
+	Resumed   int64          `json:"resumed_bytes"`
+	Seconds   float64        `json:"seconds"`
+	Paths     []completePath `json:"paths"`
+	Aggregate float64        `json:"aggregate_mbps"`
+	Digest    string         `json:"digest"`
+	Version   string         `json:"version"` // of the object
+}
+
+type completePath struct {
+	Name    string  `json:"name"`
+	Peer    string  `json:"peer"`
+	Bytes   uint64  `json:"bytes"`
+	Goodput float64 `json:"goodput_mbps"`
+}
+
+type errorEvent struct {
+	head
+	Code    string `json:"code"`
+	Exit    int    `json:"exit_code"`
+	Message string `json:"message"`
+	Next    string `json:"next"`
+}
+
+// events writes what happens to a fetch as JSON lines; nil writes nothing. An event that can't be written is lost: the
+// reader is gone, and the exit code still tells the truth.
+type events struct {
+	enc      *json.Encoder
+	rates    rates
+	resolved bool
+	told     time.Duration     // elapsed time at the last progress event
+	states   map[string]string // of the paths, by key
+}
+
+// newEvents begins the events of one fetch.
+func newEvents(w io.Writer) *events {
+	e := &events{enc: json.NewEncoder(w), rates: newRates(), states: make(map[string]string)}
+	e.write(versionEvent{e.head("version"), buildVersion()})
+	e.write(phaseEvent{head: e.head("phase"), Phase: "resolve"})
+	return e
+}
+
+func (e *events) head(event string) head { return head{event, schemaVersion, time.Now().UTC()} }
+
+func (e *events) write(event any) { _ = e.enc.Encode(event) }
+
+// observe tells what changed, and once a second how far the fetch is.
+func (e *events) observe(p mars.Progress) {
+	if e == nil {
+		return
+	}
+	if !e.resolved && p.Size >= 0 {
+		e.resolved = true
+		e.write(phaseEvent{head: e.head("phase"), Phase: "transfer", Size: &p.Size})
+	}
+	for _, f := range p.Faces {
+		key, state := pathKey(f), pathState(f)
+		if e.states[key] == state {
+			continue
+		}
+		e.states[key] = state
+		event := "path_up"
+		if state != stateUp {
+			event = "path_down"
+		}
+		e.write(pathEvent{e.head(event), f.Name, f.Peer.String(), state})
+	}
+	e.rates.note(p)
+	if p.Elapsed-e.told >= time.Second {
+		e.progress(p)
+	}
+}
+
+func (e *events) progress(p mars.Progress) {
+	e.told = p.Elapsed
+	ev := progressEvent{
+		e.head("progress"), p.Bytes, p.Size, p.Resumed, p.Corrupt, p.Resent, p.Elapsed.Seconds(), megabits(e.rates.all.rate()),
+		make([]progressPath, 0, len(p.Faces)),
+	}
+	for _, f := range p.Faces {
+		ev.Paths = append(ev.Paths, progressPath{
+			f.Name, f.Peer.String(), pathState(f), f.ContentIn, megabits(e.rates.paths[pathKey(f)].rate()), f.RTT,
+		})
+	}
+	e.write(ev)
+}
+
+// complete tells the result.
+func (e *events) complete(res *mars.FetchResult, file string) {
+	if e == nil {
+		return
+	}
+	e.progress(res.Progress)
+	digest := fmt.Sprintf("%x", res.Digest)
+	e.write(verifyEvent{e.head("verify"), true, res.Bytes, res.Corrupt, digest})
+	ev := completeEvent{
+		e.head("complete"), res.Name, file, true, res.Bytes, res.Resumed, res.Elapsed.Seconds(),
+		make([]completePath, 0, len(res.Faces)), fetchedRate(res.Progress) / 1e6, digest, fmt.Sprintf("%016x", res.Version),
+	}
+	for _, f := range res.Faces {
+		ev.Paths = append(ev.Paths, completePath{f.Name, f.Peer.String(), f.ContentIn, goodput(f, res.Elapsed) / 1e6})
+	}
+	e.write(ev)
+}
+
+// fail tells the error with which the fetch ended.
+func (e *events) fail(err error) {
+	if e != nil {
+		e.write(errorEvent{e.head("error"), mars.ErrorCode(err), mars.ExitCode(err), err.Error(), nextStep(err)})
+	}
+}
+
+// megabits converts bytes per second to Mbit/s.
+func megabits(bytesPerSecond float64) float64 { return 8 * bytesPerSecond / 1e6 }

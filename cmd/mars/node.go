@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mars"
+)
+
+// nodeFlags are the flags of a node that runs until it is stopped; each overrides its key of the configuration.
+type nodeFlags struct {
+	config   string
+	listen   []string
+	faces    []string
+	routes   []string
+	role     string
+	serve    []mars.ServeConfig
+	logLevel string
+}
+
+func nodeCommand() *cobra.Command {
+	var f nodeFlags
+	c := &cobra.Command{
+		Use:   "node",
+		Short: "Run a node that forwards, until it is stopped",
+		Long: `Runs the node that the configuration describes: it listens, forwards, and serves what the configuration serves. Flags
+replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM end it with exit code 0.`,
+		Example: `  mars node --config /etc/mars/config.yaml
+  mars node --role relay --face up=udp4://192.0.2.1:6363 --route /site=up:2`,
+		Args: exactly(0, "it takes no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := f.load(c)
+			if err != nil {
+				return err
+			}
+			log, err := newLog(c, c.ErrOrStderr(), f.logLevel)
+			if err != nil {
+				return err
+			}
+			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
+				for _, u := range addresses(n) {
+					log.Info("listening", "address", u.String())
+				}
+				<-ctx.Done()
+				log.Info("stopping")
+				return nil
+			})
+		},
+	}
+	configFlag(c, &f.config)
+	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp4://host:port; port 0: any (may be repeated)")
+	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp4://host:port (may be repeated)")
+	c.Flags().StringArrayVar(&f.routes, "route", nil, "`PREFIX=NAME[:HOPS]`: the face that leads to a prefix (may be repeated)")
+	c.Flags().StringVar(&f.role, "role", "", "`ROLE` relay (forwards what others ask of it) or leaf")
+	logLevelFlag(c, &f.logLevel, "info")
+	return c
+}
+
+// load is the configuration with the flags applied.
+func (f *nodeFlags) load(c *cobra.Command) (*mars.Config, error) {
+	file, err := mars.LoadConfig(f.config)
+	if err != nil {
+		return nil, err
+	}
+	cfg := file
+	if f.role != "" || f.serve != nil || len(f.listen)+len(f.faces)+len(f.routes) > 0 {
+		// A copy of what people can see: the lines of the file don't belong to what the flags say.
+		cfg = &mars.Config{Node: file.Node, Listen: file.Listen, Faces: file.Faces, Routes: file.Routes, Serve: file.Serve}
+	}
+	if f.role != "" {
+		cfg.Node.Role = f.role
+	}
+	if f.serve != nil {
+		cfg.Serve = f.serve
+	}
+	err = errors.Join(
+		override(c, &cfg.Listen, "--listen", f.listen, mars.ParseFaceURI),
+		override(c, &cfg.Faces, "--face", f.faces, parseFace),
+		override(c, &cfg.Routes, "--route", f.routes, parseRoute),
+	)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, cfg.Check()
+}
+
+// override replaces a list of the configuration by the values of a flag that may be repeated, if there are some.
+func override[T any](c *cobra.Command, list *[]T, flag string, values []string, parse func(string) (T, error)) error {
+	if len(values) == 0 {
+		return nil
+	}
+	*list = nil
+	for _, s := range values {
+		v, err := parse(s)
+		if err != nil {
+			return usage(c, "%s: %v", flag, err)
+		}
+		*list = append(*list, v)
+	}
+	return nil
+}
+
+// parseFace reads NAME=ADDRESS.
+func parseFace(s string) (mars.FaceConfig, error) {
+	name, to, ok := strings.Cut(s, "=")
+	if !ok {
+		return mars.FaceConfig{}, fmt.Errorf("%q is not NAME=ADDRESS; write up=udp4://host:port", s)
+	}
+	u, err := mars.ParseFaceURI(to)
+	return mars.FaceConfig{Name: name, To: u}, err
+}
+
+// parseRoute reads PREFIX=NAME[:HOPS]. A prefix may hold "=" and ":", so it is read from the end.
+func parseRoute(s string) (mars.RouteConfig, error) {
+	i := strings.LastIndexByte(s, '=')
+	if i < 0 {
+		return mars.RouteConfig{}, fmt.Errorf("%q is not PREFIX=NAME; write /site=up or /site=up:2", s)
+	}
+	r := mars.RouteConfig{Prefix: s[:i]}
+	via, hops, ok := strings.Cut(s[i+1:], ":")
+	r.Via = via
+	if ok {
+		n, err := strconv.Atoi(hops)
+		if err != nil || n < 1 || n > 255 {
+			return mars.RouteConfig{}, fmt.Errorf("%q: %q is not a number of hops from 1 to 255", s, hops)
+		}
+		r.Hops = n
+	}
+	return r, nil
+}
+
+func logLevelFlag(c *cobra.Command, level *string, usual string) {
+	c.Flags().StringVar(level, "log-level", usual, "least `LEVEL` that is logged: debug, info, warn or error")
+}
+
+// newLog logs text to w.
+func newLog(c *cobra.Command, w io.Writer, level string) (*slog.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, usage(c, "--log-level: %q is not debug, info, warn or error", level)
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: least})), nil
+}
+
+// withNode runs a node for as long as f runs. f's context ends with ctx, and when the node ends by itself.
+func withNode(ctx context.Context, cfg *mars.Config, log *slog.Logger, f func(context.Context, *mars.Node) error) error {
+	n, err := mars.NewNode(cfg, log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // f may have to do with the node after an interruption
+	defer end()
+	ended := make(chan error, 1)
+	go func() {
+		defer cancel()
+		ended <- n.Run(life)
+	}()
+	err = f(ctx, n)
+	end()
+	if failed := <-ended; err == nil {
+		err = failed
+	}
+	return err
+}
+
+// addresses are those that n listens on.
+func addresses(n *mars.Node) []mars.FaceURI {
+	var all []mars.FaceURI
+	for _, a := range n.Addrs() {
+		all = append(all, mars.FaceURI{Host: a.Addr().String(), Port: a.Port()})
+	}
+	return all
+}
