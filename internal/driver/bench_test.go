@@ -86,16 +86,17 @@ func (s *sink) Transmit(_ machine.Time, id machine.FaceID, buf []byte) (int, mac
 	return copy(buf, "ack"), machine.NotECT
 }
 
+// opener is one way to open sockets.
+type opener struct {
+	name string
+	open func(local, remote netip.AddrPort) (batchConn, error)
+}
+
+var openers = []opener{{"native", open}, {"portable", openPortable}}
+
 // BenchmarkLoopback moves datagrams of 1,400 bytes between two drivers in one process; both ends count.
 func BenchmarkLoopback(b *testing.B) {
-	for _, kind := range []struct {
-		name string
-		open func(local, remote netip.AddrPort) (batchConn, error)
-	}{
-		{"trains", open},
-		{"batches", openWithoutTrains},
-		{"portable", openPortable},
-	} {
+	for _, kind := range openers {
 		b.Run(kind.name, func(b *testing.B) {
 			const size = 1400
 			total := (b.N + ackEvery - 1) / ackEvery * ackEvery
@@ -125,4 +126,15 @@ func BenchmarkLoopback(b *testing.B) {
 			b.ReportMetric(float64(total)/b.Elapsed().Seconds(), "datagrams/s")
 		})
 	}
+}
+
+// BenchmarkRoundTrip passes one datagram to and fro between two drivers in one process.
+func BenchmarkRoundTrip(b *testing.B) {
+	c := newCounter(1, b.N, 200, 1)
+	d1, d2 := New(c, Options{}), New(newEcho(), Options{})
+	dial(b, d1, FaceSpec{Remote: listen(b, d2, loopback)})
+	b.ResetTimer()
+	start(b, d2)
+	start(b, d1)
+	await(b, "the last echo", c.done)
 }

@@ -7,6 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func init() { openers = append(openers, opener{"batches", openWithoutTrains}) }
+
 // openWithoutTrains opens a socket as on a kernel that neither cuts nor coalesces.
 func openWithoutTrains(local, remote netip.AddrPort) (batchConn, error) {
 	conn, err := open(local, remote)
