@@ -26,19 +26,21 @@ const (
 	// a controller that ticks every 50 µs sees no packet between two ticks.
 	paperMinTauR = 5 * machine.Millisecond
 	paperMinTauB = 2 * machine.Millisecond
-	// The guard needs a bandwidth estimate that is one: three samples.
-	paperGuardSamples = 3
+	// The trend is that of the last three samples of B_m, and the guard is active once there are three: B̂ is an
+	// estimate then.
+	paperSamples = 3
 	// RTT_base before the first sample: a continental path.
 	paperDefaultRTT = 40 * machine.Millisecond
-	// Occupancy samples kept for the slope.
-	paperSamples = 32
+	// No path is faster. A rate that nothing guards (a consumer whose B̂ never reaches its first rate) would otherwise
+	// grow past every number.
+	paperMaxRate = 1e12
 )
 
 // PaperConfig says where a Paper controller runs.
 type PaperConfig struct {
-	GammaMax float64 // γ_max: PaperGammaConsumer or PaperGammaForwarder
-	Initial  float64 // first rate, units/s
-	Min      float64 // floor of the rate, units/s; below it no feedback would come any more
+	GammaMax float64 // γ_max, ≥ 1: PaperGammaConsumer or PaperGammaForwarder
+	Initial  float64 // first rate, units/s, Min…1e12
+	Min      float64 // floor of the rate, units/s, > 0; below it no feedback would come any more
 	// Consumer delays the guard until the estimate has reached Initial: before that the consumer hasn't yet asked
 	// for as much as it may, and the guard would hold it there.
 	Consumer bool
@@ -47,34 +49,50 @@ type PaperConfig struct {
 // Paper is Algorithm 1 of the MARS paper (§III-C): a rate driven by normalised queue occupancies that the upstream
 // reports, guarded by an estimate of the bandwidth. Consumers run one per flow, forwarders one per upstream face.
 //
-// The zero value is not usable; call NewPaper.
+// The zero value is not usable; call NewPaper. Times passed to the methods must not decrease.
 type Paper struct {
 	cfg      PaperConfig
 	rate     float64 // R
 	estimate float64 // B̂
-	samples  int     // bandwidth samples seen, saturating at paperGuardSamples
-	trend    [3]float64
+	trend    [paperSamples]float64
+	samples  int // of B_m seen, saturating at paperSamples
 	delivery Delivery
 	base     machine.Time // RTT_base: the least RTT seen; 0: none yet
-	nextR    machine.Time
-	nextB    machine.Time
-	active   bool // something was delivered or reported since the last rate update
-	nacked   machine.Time
 
-	qInt, qData       float64 // latest occupancies in [0,1]
-	maxInt            float64 // greatest q_int since the last rate update: several flows share a face
-	seen              bool    // maxInt holds a sample of this interval
-	sampleAt          [paperSamples]machine.Time
-	sampleI, sampleD  [paperSamples]float64
-	sampleN, sampleTo int
+	nextR, nextB machine.Time
+	heard        bool // something was delivered or reported since the last rate update
+	delivered    bool // something was delivered since the last bandwidth update
+
+	interest, data queue
+	refused        bool         // a Nack(Congestion) counts in the next rate update
+	quietTo        machine.Time // a Nack before then is part of the last one's congestion
 }
 
-// NewPaper returns a controller at its initial rate.
+// queue is what is known of one of the queues upstream.
+type queue struct {
+	last  float64 // latest occupancy
+	peak  float64 // the greatest since the last rate update: several flows share a face
+	seen  bool    // peak holds one
+	slope slope
+}
+
+func (q *queue) add(now machine.Time, occupancy float64, window machine.Time) {
+	q.last = occupancy
+	if !q.seen || occupancy > q.peak {
+		q.peak, q.seen = occupancy, true
+	}
+	q.slope.add(now, occupancy, window)
+}
+
+// NewPaper returns a controller at its initial rate. It panics when cfg is out of range.
 func NewPaper(cfg PaperConfig) Paper {
-	return Paper{cfg: cfg, rate: cfg.Initial, nacked: -machine.Never}
+	if !(cfg.Min > 0 && cfg.Initial >= cfg.Min && cfg.Initial <= paperMaxRate && cfg.GammaMax >= 1) {
+		panic("cc: PaperConfig out of range")
+	}
+	return Paper{cfg: cfg, rate: cfg.Initial}
 }
 
-// Rate returns R in units/s.
+// Rate returns R in units/s, cfg.Min…1e12.
 func (p *Paper) Rate() float64 { return p.rate }
 
 // Estimate returns B̂ in units/s; 0 before the first sample.
@@ -91,6 +109,9 @@ func (p *Paper) BaseRTT() machine.Time {
 func (p *Paper) tauR() machine.Time { return max(p.BaseRTT()/2, paperMinTauR) }
 func (p *Paper) tauB() machine.Time { return max(p.BaseRTT()/6, paperMinTauB) }
 
+// window is the time over which slopes are taken: one RTT, but never less than two rate updates.
+func (p *Paper) window() machine.Time { return max(p.BaseRTT(), 2*paperMinTauR) }
+
 // OnRTT records one round-trip time of an Interest that was sent once.
 func (p *Paper) OnRTT(rtt machine.Time) {
 	if rtt > 0 && (p.base == 0 || rtt < p.base) {
@@ -101,85 +122,81 @@ func (p *Paper) OnRTT(rtt machine.Time) {
 // OnDelivered records that units of Data arrived at now.
 func (p *Paper) OnDelivered(now machine.Time, units float64) {
 	p.delivery.Add(now, units)
-	p.active = true
+	p.heard, p.delivered = true, true
 }
 
-// OnFeedback records the occupancies, each in [0,1], that a Data packet carried. Values outside are clamped.
+// OnFeedback records the occupancies, each in [0,1], that a Data packet carried. Values outside are clamped; NaN counts
+// as 0.
 func (p *Paper) OnFeedback(now machine.Time, qInt, qData float64) {
-	p.qInt, p.qData = clamp01(qInt), clamp01(qData)
-	if !p.seen || p.qInt > p.maxInt {
-		p.maxInt, p.seen = p.qInt, true
-	}
-	p.active = true
-	if p.sampleN > 0 && now-p.sampleAt[(p.sampleTo+paperSamples-1)%paperSamples] < p.slopeWindow()/paperSamples {
-		return
-	}
-	p.sampleAt[p.sampleTo], p.sampleI[p.sampleTo], p.sampleD[p.sampleTo] = now, p.qInt, p.qData
-	p.sampleTo = (p.sampleTo + 1) % paperSamples
-	p.sampleN = min(p.sampleN+1, paperSamples)
+	p.interest.add(now, clamp01(qInt), p.window())
+	p.data.add(now, clamp01(qData), p.window())
+	p.heard = true
 }
 
-// OnCongestion treats a Nack(Congestion) as q = 1, at most once per RTT (protocol.md §4).
+// OnCongestion records a Nack(Congestion). Once per RTT it counts as a queue that is full and was rising (protocol.md
+// §4).
 func (p *Paper) OnCongestion(now machine.Time) {
-	if p.nacked > now-max(p.BaseRTT(), p.tauR()) && p.nacked >= 0 {
+	if now < p.quietTo {
 		return
 	}
-	p.nacked = now
-	p.rate = max(float64(p.rate*paperMD), p.cfg.Min)
+	p.quietTo = now + max(p.BaseRTT(), p.tauR())
+	p.refused, p.heard = true, true
 }
 
-// Advance runs the updates that are due by now. Call it before reading Rate.
+// Advance runs the updates that are due by now. Call it before reading Rate. Without news since the last update there
+// is none: a rate that nobody uses must not grow, nor an estimate fall because nothing was asked for.
 func (p *Paper) Advance(now machine.Time) {
 	if now >= p.nextB {
-		p.updateBandwidth(now)
+		if measured, ok := p.delivery.Rate(now); ok && p.delivered {
+			p.updateBandwidth(measured)
+		}
+		p.delivered = false
 		p.nextB = now + p.tauB()
 	}
 	if now >= p.nextR {
-		if p.active {
-			p.updateRate(now)
+		if p.heard {
+			p.updateRate()
 		}
-		p.active, p.seen = false, false
+		p.heard, p.refused, p.interest.seen, p.data.seen = false, false, false, false
 		p.nextR = now + p.tauR()
 	}
 }
 
-// pressure selects the bottleneck queue (Algorithm 1, lines 9–13) and its slope in occupancy per RTT.
-func (p *Paper) pressure(now machine.Time) (q, s float64) {
-	qInt := p.qInt
-	if p.seen {
-		qInt = p.maxInt
+// pressure selects the bottleneck's occupancy and its slope per RTT (Algorithm 1, lines 9–13). Of q_int it takes the
+// greatest that any flow reported since the last rate update (protocol.md §3).
+func (p *Paper) pressure() (q float64, s *slope) {
+	if p.refused {
+		return 1, nil
 	}
-	if qInt > p.qData {
-		return qInt, p.slope(now, &p.sampleI)
+	q = p.interest.last
+	if p.interest.seen {
+		q = p.interest.peak
 	}
-	return p.qData, p.slope(now, &p.sampleD)
+	if q > p.data.last {
+		return q, &p.interest.slope
+	}
+	return p.data.last, &p.data.slope
 }
 
 // updateBandwidth is Algorithm 1, lines 15–23. The first sample becomes the estimate: blending it with 0 would make
 // the guard choke a flow that has just begun.
-func (p *Paper) updateBandwidth(now machine.Time) {
-	measured, ok := p.delivery.Rate(now)
-	if !ok {
-		return
-	}
-	p.trend[0], p.trend[1], p.trend[2] = p.trend[1], p.trend[2], measured
+func (p *Paper) updateBandwidth(measured float64) {
+	copy(p.trend[:], p.trend[1:])
+	p.trend[paperSamples-1] = measured
 	if p.samples == 0 {
 		p.estimate = measured
 	}
-	if p.samples < paperGuardSamples {
-		p.samples++
-	}
-	up := p.trend[0] < p.trend[1] && p.trend[1] < p.trend[2]
-	down := p.trend[0] > p.trend[1] && p.trend[1] > p.trend[2]
+	p.samples = min(p.samples+1, paperSamples)
+	full := p.samples == paperSamples
+	up := full && p.trend[0] < p.trend[1] && p.trend[1] < p.trend[2]
+	down := full && p.trend[0] > p.trend[1] && p.trend[1] > p.trend[2]
 	alpha := 0.0
-	q, _ := p.pressure(now)
-	switch {
-	case measured > p.estimate:
+	if q, _ := p.pressure(); measured > p.estimate {
 		alpha = paperAlphaSmall
 		if up {
 			alpha = paperAlphaStrong
 		}
-	case q > paperQLow:
+	} else if q > paperQLow {
 		alpha = paperAlphaSmall
 		if down {
 			alpha = paperAlphaStrong
@@ -189,8 +206,12 @@ func (p *Paper) updateBandwidth(now machine.Time) {
 }
 
 // updateRate is Algorithm 1, lines 25–43.
-func (p *Paper) updateRate(now machine.Time) {
-	q, s := p.pressure(now)
+func (p *Paper) updateRate() {
+	q, slope := p.pressure()
+	s := 1.0 // refused: rising
+	if slope != nil {
+		s = slope.per(p.window())
+	}
 	r := p.rate
 	switch {
 	case q >= paperQHigh && s > paperSlope:
@@ -210,39 +231,11 @@ func (p *Paper) updateRate(now machine.Time) {
 			r = max(r, float64(paperGammaMin*p.estimate))
 		}
 	}
-	p.rate = max(r, p.cfg.Min)
+	p.rate = min(max(r, p.cfg.Min), paperMaxRate)
 }
 
 func (p *Paper) guarded() bool {
-	return p.samples >= paperGuardSamples && (!p.cfg.Consumer || p.estimate >= p.cfg.Initial)
-}
-
-// slopeWindow is one RTT, but never less than two rate updates.
-func (p *Paper) slopeWindow() machine.Time { return max(p.BaseRTT(), 2*paperMinTauR) }
-
-// slope is the least-squares slope of the occupancy samples of the last slopeWindow, in occupancy per window.
-func (p *Paper) slope(now machine.Time, sample *[paperSamples]float64) float64 {
-	window := p.slopeWindow()
-	var n, st, sq, stt, stq float64
-	for i := 1; i <= p.sampleN; i++ {
-		k := (p.sampleTo + 2*paperSamples - i) % paperSamples
-		age := now - p.sampleAt[k]
-		if age > window {
-			break
-		}
-		t := -float64(age) / float64(window)
-		q := sample[k]
-		n++
-		st += t
-		sq += q
-		stt += float64(t * t)
-		stq += float64(t * q)
-	}
-	den := float64(n*stt) - float64(st*st)
-	if n < 3 || den <= 1e-12 {
-		return 0
-	}
-	return (float64(n*stq) - float64(st*sq)) / den
+	return p.samples == paperSamples && (!p.cfg.Consumer || p.estimate >= p.cfg.Initial)
 }
 
 func clamp01(v float64) float64 {
