@@ -210,7 +210,7 @@ func TestInterestPatch(t *testing.T) {
 	same(t, "patched", got, want)
 	same(t, "original", b, unhex(t, interestHex))
 
-	if i.PatchNonce(patched[1:], 0) || i.PatchHopLimit(append(patched, 0), 0) || i.PatchNonce(nil, 0) {
+	if i.PatchNonce(patched[1:], 0) || i.PatchHopLimit(append(patched, 0), 0) || i.PatchNonce(append(patched, 0), 0) || i.PatchHopLimit(nil, 0) {
 		t.Error("patched something of another length")
 	}
 	bare := Interest{Name: MustParseName("/A"), HasNonce: true, HasHopLimit: true}

@@ -87,6 +87,19 @@ func TestReaderErrors(t *testing.T) {
 	}
 }
 
+func TestReaderKeepsCopies(t *testing.T) { // the caller reuses its buffer while the top list is incomplete
+	m := big()
+	r := NewManifestReader(m.Layout, m.Digest())
+	buf := make([]byte, ChunkSize)
+	for i := range m.TopSegments() {
+		n := copy(buf, m.Segment(i))
+		mustAdd(t, r, i, buf[:n])
+	}
+	if !r.TopComplete() {
+		t.Error("not complete")
+	}
+}
+
 func TestReaderDropsForgedPiece(t *testing.T) { // a forged first piece, replaced before the list is complete
 	m := big()
 	r := NewManifestReader(m.Layout, m.Digest())

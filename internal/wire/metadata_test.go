@@ -55,6 +55,7 @@ func TestMetadataOfStrangers(t *testing.T) {
 		}},
 		{"empty file", "07 06 080161 360107 fdf502 01 00", Metadata{Name: v7, HasSize: true}},
 		{"chunks too large for us", "07 06 080161 360107 fdf500 02 ffff", Metadata{Name: v7}},
+		{"chunks one byte too large", "07 06 080161 360107 fdf500 02 1f41", Metadata{Name: v7}},
 		{"chunks of nothing", "07 06 080161 360107 fdf500 01 00", Metadata{Name: v7}},
 		{"dest without digest", "07 06 080161 360107" + oursDest, Metadata{Name: v7}},
 		{"out of order, but even", "07 06 080161 360107 fdf502 01 05 fdf500 02 1000", Metadata{Name: v7, Size: 5, HasSize: true}},
