@@ -6,7 +6,7 @@
 // out have no spare capacity: appending to one never writes into the packet. Encoding appends to the caller's
 // buffer, like the builtin append.
 //
-// Nothing that a stranger sends makes this package panic.
+// Nothing that a stranger sends makes this package panic. docs/protocol.md, "Wire format", has the tables of every form.
 //
 // # Hop header
 //

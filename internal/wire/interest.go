@@ -179,7 +179,7 @@ func (i *Interest) CheckParameters() bool {
 
 // ParametersDigest is the digest that the name needs as its parameters component, of the parameters and signature
 // in the fields, as Append writes them.
-func (i *Interest) ParametersDigest() [digestLen]byte { return sha256.Sum256(i.appendTail(nil)) }
+func (i *Interest) ParametersDigest() Digest { return sha256.Sum256(i.appendTail(nil)) }
 
 // Len is the number of bytes Append appends.
 func (i *Interest) Len() int { return TLVLen(TypeInterest, i.valueLen()) }
