@@ -53,13 +53,14 @@ func (s *flows) drop(r DropReason) { s.dropped[r]++ }
 func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 	s.fib.version++
 	if u := s.ups[id]; u != nil {
-		u.up, u.suspended, u.outstanding = true, false, 0
-		u.ctrl, u.tokens, u.tokenAt = newFaceController(), 0, now
+		s.rebind(now, u) // a new life: nothing asked before will be answered
+		u.up, u.suspended = true, false
+		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
 		s.wakeAll(u)
 		return
 	}
 	u := newUpstream(id, f)
-	u.tokenAt = now
+	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
 	s.ups[id] = u
 	s.upList = append(s.upList, u)
 	slices.SortFunc(s.upList, func(a, b *upstream) int { return int(a.face) - int(b.face) })
@@ -90,6 +91,7 @@ func (s *flows) rebind(now machine.Time, u *upstream) {
 		}
 		if o := e.outFace(u.face); o != nil && !o.dead {
 			o.dead = true
+			s.unchargeOne(o)
 			if e.flow != nil && !e.queued {
 				e.avoid = u.face
 				s.enqueue(now, e, true)
