@@ -69,6 +69,19 @@ func TestDeliveryCountsUnits(t *testing.T) {
 	}
 }
 
+// TestDeliverySpan: what shares a slot came at the time of the last of it.
+func TestDeliverySpan(t *testing.T) {
+	var d Delivery
+	d.Add(0, 1)
+	d.Add(deliverySlot-1, 1)
+	for _, at := range []machine.Time{30 * ms, 60 * ms, 90 * ms} {
+		d.Add(at, 1)
+	}
+	if got, ok := d.Rate(90 * ms); !ok || got != 3/(90*ms-deliverySlot+1).Seconds() {
+		t.Errorf("%v, %v", got, ok)
+	}
+}
+
 // TestDeliveryRestarts: after a pause the deliveries before it don't count for those after it.
 func TestDeliveryRestarts(t *testing.T) {
 	var d Delivery

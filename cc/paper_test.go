@@ -73,23 +73,23 @@ func TestRateTable(t *testing.T) {
 		q, s float64
 		want float64
 	}{
-		{"line 28: high and rising, emergency decrease", 0.95, 0.2, paperMD},
-		{"line 28: just past the threshold of the slope", 0.95, 0.101, paperMD},
+		{"line 28: high and rising, emergency decrease", 0.95, 0.2, 0.9},
+		{"line 28: just past the threshold of the slope", 0.95, 0.101, 0.9},
 		{"line 30: high but draining, hold", 0.85, -0.2, 1},
 		{"line 30: just past the negative threshold", 0.85, -0.101, 1},
-		{"line 32: high and steady, gentle decrease", 0.85, 0, paperGD},
-		{"line 32: high, rising within the threshold", 0.85, 0.099, paperGD},
-		{"line 32: high, draining within the threshold", 0.85, -0.099, paperGD},
-		{"line 26: q_high itself is high", 0.8, 0, paperGD},
+		{"line 32: high and steady, gentle decrease", 0.85, 0, 0.95},
+		{"line 32: high, rising within the threshold", 0.85, 0.099, 0.95},
+		{"line 32: high, draining within the threshold", 0.85, -0.099, 0.95},
+		{"line 26: q_high itself is high", 0.8, 0, 0.95},
 		{"line 34: medium, hold", 0.65, 0, 1},
 		{"line 34: medium and rising, hold", 0.79, 0.5, 1},
 		{"line 34: medium and draining, hold", 0.51, -0.4, 1},
 		{"line 33: q_low itself is medium", 0.5, 0, 1},
-		{"line 37: low and rising, cautious increase", 0.4, 0.2, paperCI},
-		{"line 39: low and steady, aggressive probe", 0.49, 0, paperAI},
-		{"line 39: low, rising within the threshold", 0.4, 0.099, paperAI},
-		{"line 39: low and draining, aggressive probe", 0.1, -0.5, paperAI},
-		{"line 39: empty", 0, 0, paperAI},
+		{"line 37: low and rising, cautious increase", 0.4, 0.2, 1.02},
+		{"line 39: low and steady, aggressive probe", 0.49, 0, 1.05},
+		{"line 39: low, rising within the threshold", 0.4, 0.099, 1.05},
+		{"line 39: low and draining, aggressive probe", 0.1, -0.5, 1.05},
+		{"line 39: empty", 0, 0, 1.05},
 	} {
 		for _, queue := range []string{"Interest", "Data"} {
 			t.Run(c.say+", "+queue+" queue", func(t *testing.T) {
@@ -300,10 +300,10 @@ func TestCongestionNack(t *testing.T) {
 		nack  bool
 		ratio float64 // of R, at the end of the update at that time
 	}{
-		{"a Nack, though the queues reported are empty", 24 * ms, true, paperMD},
-		{"another within the RTT counts for nothing", 48 * ms, true, paperAI},
-		{"without a Nack", 72 * ms, false, paperAI},
-		{"a Nack after one RTT counts", 96 * ms, true, paperMD},
+		{"a Nack, though the queues reported are empty", 24 * ms, true, 0.9},
+		{"another within the RTT counts for nothing", 48 * ms, true, 1.05},
+		{"without a Nack", 72 * ms, false, 1.05},
+		{"a Nack after one RTT counts", 96 * ms, true, 0.9},
 	} {
 		before := p.Rate()
 		p.OnFeedback(s.at, 0, 0)
@@ -315,6 +315,16 @@ func TestCongestionNack(t *testing.T) {
 		if want := float64(before * s.ratio); p.Rate() != want {
 			t.Errorf("%s: R = %v, want %v", s.say, p.Rate(), want)
 		}
+	}
+}
+
+// TestCongestionNackAlone: where every Interest is refused there is no other news.
+func TestCongestionNackAlone(t *testing.T) {
+	p := forwarder(1000)
+	p.OnCongestion(0)
+	p.Advance(0)
+	if p.Rate() != 900 {
+		t.Errorf("R = %v, want an emergency decrease", p.Rate())
 	}
 }
 
