@@ -56,6 +56,9 @@ func (s *flows) setLanes(f *flow, hops []NextHop) {
 // enqueue puts an Interest into its flow's queue and wakes the faces that may pull it.
 func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	f := e.flow
+	if e.queued {
+		return // a retransmission waits already
+	}
 	e.queued, e.since = true, now
 	f.live++
 	if again {
