@@ -27,6 +27,8 @@ type batchConn interface {
 	send(t *train, to target) (int, error)
 	// awaitWritable waits until send may have room.
 	awaitWritable() error
+	// reconnect makes a connected socket choose its route and its own address anew. An error says that it can't send yet.
+	reconnect() error
 	localAddr() netip.AddrPort
 	// buffers returns what the kernel grants for receiving and sending, in bytes as one would ask for them; 0: unknown.
 	buffers() (recv, send int)
@@ -51,35 +53,40 @@ type target struct {
 	local  netip.Addr
 }
 
-// openConn binds a socket to local and, if remote is valid, connects it. The port and the address of local may be zero.
-func openConn(local, remote netip.AddrPort, control func(network, address string, c syscall.RawConn) error) (*net.UDPConn, error) {
-	var bind string
-	if local.Addr().IsValid() {
-		bind = local.String()
-	} else {
+// bindConn binds a socket to local, whose port and address may be zero; remote, if valid, says which IP version will be
+// needed.
+func bindConn(local, remote netip.AddrPort, control func(network, address string, c syscall.RawConn) error) (*net.UDPConn, error) {
+	bind := local.String()
+	if !local.Addr().IsValid() {
 		bind = fmt.Sprintf(":%d", local.Port())
 	}
-	if !remote.IsValid() {
-		cfg := net.ListenConfig{Control: control}
-		c, err := cfg.ListenPacket(context.Background(), "udp", bind)
-		if err != nil {
-			return nil, explain(err, bind)
-		}
-		return c.(*net.UDPConn), nil
+	network := "udp"
+	switch {
+	case remote.Addr().Unmap().Is4():
+		network = "udp4"
+	case remote.Addr().Is6():
+		network = "udp6"
 	}
-	dialer := net.Dialer{Control: control}
-	if local.Addr().IsValid() || local.Port() != 0 {
-		at, err := net.ResolveUDPAddr("udp", bind)
-		if err != nil {
-			return nil, err
-		}
-		dialer.LocalAddr = at
-	}
-	c, err := dialer.Dial("udp", remote.String())
+	cfg := net.ListenConfig{Control: control}
+	c, err := cfg.ListenPacket(context.Background(), network, bind)
 	if err != nil {
 		return nil, explain(err, bind)
 	}
 	return c.(*net.UDPConn), nil
+}
+
+// routeless says whether err is what the lack of a route or of an address looks like; both may come back, perhaps in
+// another form, and then a new connection finds them.
+func routeless(err error) bool {
+	for _, e := range [...]error{
+		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.ENODEV,
+		syscall.EADDRNOTAVAIL, syscall.EINVAL, syscall.EDESTADDRREQ,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // explain adds the next step to the errors that a person can do something about.

@@ -1,8 +1,11 @@
 package driver
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -14,10 +17,11 @@ import (
 type linuxConn struct {
 	udp    *net.UDPConn
 	raw    syscall.RawConn
-	local  netip.AddrPort
-	remote netip.AddrPort // valid on a connected socket
-	v6     bool           // an IPv6 socket, perhaps with IPv4 in mapped form
-	grants [2]int         // buffer sizes
+	remote netip.AddrPort                 // valid on a connected socket
+	local  atomic.Pointer[netip.AddrPort] // a new connection may have another one
+	linked atomic.Bool                    // the kernel knows remote; else it has no route there yet
+	v6     bool                           // an IPv6 socket, perhaps with IPv4 in mapped form
+	grants [2]int                         // buffer sizes
 
 	in  recvSide
 	out sendSide
@@ -49,15 +53,18 @@ type sendSide struct {
 	name    [unix.SizeofSockaddrInet6]byte
 	source  [controlSpace]byte                 // without segmentation; all messages share it
 	control [trainDatagrams][controlSpace]byte // with segmentation
-	segment bool                               // the kernel cuts trains
+	able    bool                               // the kernel can cut trains
+	segment bool                               // and we let it
 	want    int
 	got     int
 	err     syscall.Errno
 	call    func(fd uintptr)
 }
 
+// open binds a socket and, if remote is valid, connects it. Having no route to remote is no error: routes come and go,
+// and until then sending fails.
 func open(local, remote netip.AddrPort) (batchConn, error) {
-	udp, err := openConn(local, remote, setOptions)
+	udp, err := bindConn(local, remote, setOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +73,63 @@ func open(local, remote netip.AddrPort) (batchConn, error) {
 		udp.Close()
 		return nil, err
 	}
-	c := &linuxConn{udp: udp, raw: raw, local: addrPort(udp.LocalAddr())}
-	if remote.IsValid() {
-		c.remote = plain(remote)
-	}
+	c := &linuxConn{udp: udp, raw: raw}
+	at := addrPort(udp.LocalAddr())
+	c.local.Store(&at)
+	c.in.call, c.out.call = c.recvmmsg, c.sendmmsg
 	if err := raw.Control(func(fd uintptr) { c.probe(int(fd)) }); err != nil {
 		udp.Close()
 		return nil, err
 	}
-	c.in.call, c.out.call = c.recvmmsg, c.sendmmsg
-	return c, nil
+	if !remote.IsValid() {
+		return c, nil
+	}
+	c.remote = plain(remote)
+	switch err := c.reconnect(); {
+	case err == nil, routeless(err):
+		return c, nil
+	default:
+		udp.Close()
+		return nil, fmt.Errorf("connect UDP socket: %w", err)
+	}
+}
+
+// reconnect makes the kernel choose route and source address anew. It belongs to the goroutine that sends.
+func (c *linuxConn) reconnect() error {
+	var err error
+	cerr := c.raw.Control(func(s uintptr) {
+		fd := int(s)
+		if c.linked.Swap(false) {
+			none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
+			_, _, _ = syscall.Syscall(unix.SYS_CONNECT, s, uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
+		}
+		var name [unix.SizeofSockaddrInet6]byte
+		n := putSockaddr(&name, c.remote, c.v6)
+		if _, _, errno := syscall.Syscall(unix.SYS_CONNECT, s, uintptr(unsafe.Pointer(&name)), uintptr(n)); errno != 0 {
+			err = errno
+			return
+		}
+		c.linked.Store(true)
+		c.out.segment = c.out.able // another device, another chance
+		if at, ok := sockname(fd); ok {
+			c.local.Store(&at)
+		}
+	})
+	return errors.Join(cerr, err)
+}
+
+func sockname(fd int) (netip.AddrPort, bool) {
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		return netip.AddrPort{}, false
+	}
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), true
+	case *unix.SockaddrInet6:
+		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).Unmap(), uint16(sa.Port)), true
+	}
+	return netip.AddrPort{}, false
 }
 
 // setOptions runs before the socket is bound, so that the first datagram already tells its destination.
@@ -109,7 +163,8 @@ func (c *linuxConn) probe(fd int) {
 		}
 	}
 	_, err = unix.GetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT)
-	c.out.segment = err == nil
+	c.out.able = err == nil
+	c.out.segment = c.out.able
 }
 
 func (c *linuxConn) recv(slots []slot) (int, error) {
@@ -136,7 +191,8 @@ func (c *linuxConn) recv(slots []slot) (int, error) {
 		m, s := &in.msgs[i], &slots[i]
 		ctl := parseControl(in.control[i][:min(int(m.hdr.Controllen), controlSpace)])
 		s.n, s.segment, s.local, s.remote = int(m.n), ctl.segment, ctl.local, c.remote
-		s.truncated = m.hdr.Flags&unix.MSG_TRUNC != 0
+		// Before it is connected the socket takes what strangers send.
+		s.truncated = m.hdr.Flags&unix.MSG_TRUNC != 0 || c.remote.IsValid() && !c.linked.Load()
 		if !c.remote.IsValid() {
 			from, ok := parseSockaddr(in.names[i][:min(int(m.hdr.Namelen), unix.SizeofSockaddrInet6)])
 			s.remote, s.truncated = from, s.truncated || !ok
@@ -257,7 +313,7 @@ func (c *linuxConn) awaitWritable() error {
 	})
 }
 
-func (c *linuxConn) localAddr() netip.AddrPort { return c.local }
+func (c *linuxConn) localAddr() netip.AddrPort { return *c.local.Load() }
 func (c *linuxConn) buffers() (recv, send int) { return c.grants[0], c.grants[1] }
 func (c *linuxConn) close() error              { return c.udp.Close() }
 

@@ -6,14 +6,23 @@ import (
 )
 
 // portableConn moves one datagram at a time through package net: it works everywhere, is slow, doesn't know which of our
-// addresses a datagram was sent to, and its send waits where others return errAgain.
+// addresses a datagram was sent to, needs a route when it is opened, and its send waits where others return errAgain.
 type portableConn struct {
 	udp    *net.UDPConn
 	remote netip.AddrPort // valid on a connected socket
 }
 
 func openPortable(local, remote netip.AddrPort) (batchConn, error) {
-	udp, err := openConn(local, remote, nil)
+	var udp *net.UDPConn
+	var err error
+	if remote.IsValid() {
+		at := &net.UDPAddr{IP: local.Addr().AsSlice(), Zone: local.Addr().Zone(), Port: int(local.Port())}
+		if udp, err = net.DialUDP("udp", at, net.UDPAddrFromAddrPort(remote)); err != nil {
+			err = explain(err, at.String())
+		}
+	} else {
+		udp, err = bindConn(local, remote, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +57,7 @@ func (c *portableConn) send(t *train, to target) (int, error) {
 	return t.count() - t.first, nil
 }
 
+func (c *portableConn) reconnect() error          { return nil }
 func (c *portableConn) awaitWritable() error      { return nil }
 func (c *portableConn) localAddr() netip.AddrPort { return addrPort(c.udp.LocalAddr()) }
 func (c *portableConn) buffers() (recv, send int) { return 0, 0 }

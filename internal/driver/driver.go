@@ -118,7 +118,8 @@ func (d *Driver) Listen(addr netip.AddrPort) (netip.AddrPort, error) {
 }
 
 // Dial makes a face with a connected socket of its own. The Machine hears of it (FaceUp) when Run runs. Several faces to
-// one peer are told apart by their local address or port.
+// one peer are told apart by their local address or port. No route to the peer is no error, where the system allows it:
+// the face then waits for one.
 func (d *Driver) Dial(spec FaceSpec) (machine.FaceID, error) {
 	if !spec.Remote.IsValid() || spec.Remote.Port() == 0 {
 		return 0, fmt.Errorf("face %q: the remote address %v lacks an address or a port", spec.Name, spec.Remote)
@@ -137,7 +138,6 @@ func (d *Driver) dial(spec FaceSpec, conn batchConn) (machine.FaceID, error) {
 	}
 	f := newFace(id, spec.Name, spec.Face, d.opt.MTU, spec.Protector)
 	f.target.remote = plain(spec.Remote)
-	f.target.local = conn.localAddr().Addr()
 	f.sock = newSocket(d, conn, f)
 	return id, d.add(f.sock)
 }

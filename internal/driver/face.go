@@ -105,6 +105,9 @@ func (d *Driver) fail(now machine.Time, f *face, err error) {
 		d.muted = append(d.muted, f)
 	}
 	f.until = now + max(1, d.clock.span(f.pause))
+	if !f.onDemand && routeless(err) {
+		_ = f.sock.conn.reconnect() // if it fails, so does the next send
+	}
 	if f.err.Load() == nil {
 		d.log.Warn("sending fails; the face stays and keeps trying", "face", f.id, "name", f.name, "remote", f.target.remote, "error", err)
 		f.err.Store(&err)
@@ -146,12 +149,15 @@ func (d *Driver) unmute(now machine.Time) (next machine.Time) {
 func (f *face) info() FaceInfo {
 	i := FaceInfo{
 		ID: f.id, Name: f.name, OnDemand: f.onDemand, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.protector != nil,
-		Remote: f.target.remote, Local: netip.AddrPortFrom(f.target.local, f.sock.local.Port()),
+		Remote: f.target.remote, Local: f.sock.conn.localAddr(),
 		DatagramsIn: f.datagramsIn.Load(), BytesIn: f.bytesIn.Load(),
 		DatagramsOut: f.datagramsOut.Load(), BytesOut: f.bytesOut.Load(),
 		SendErrors: f.sendErrors.Load(), Oversized: f.oversized.Load(), ReceiveDrops: f.receiveDrops.Load(),
 		Rejected: f.sock.rejected.Load(), KernelDrops: f.sock.conn.drops(), InboxStalls: f.sock.in.stallCount(),
 		LastHeard: machine.Time(f.heard.Load()),
+	}
+	if f.onDemand {
+		i.Local = netip.AddrPortFrom(f.target.local, i.Local.Port())
 	}
 	i.ReceiveBuffer, i.SendBuffer = f.sock.conn.buffers()
 	if err := f.err.Load(); err != nil {

@@ -80,6 +80,7 @@ func (c *fakeConn) awaitWritable() error {
 	}
 }
 
+func (c *fakeConn) reconnect() error          { return nil }
 func (c *fakeConn) localAddr() netip.AddrPort { return netip.MustParseAddrPort("192.0.2.2:6363") }
 func (c *fakeConn) buffers() (recv, send int) { return 0, 0 }
 func (c *fakeConn) drops() uint64             { return 0 }

@@ -137,6 +137,7 @@ func TestErrorsNeverEndAFace(t *testing.T) {
 func TestPausesGrowAndEndWhenThePeerIsHeard(t *testing.T) {
 	d := New(newEcho(), Options{Scale: 2})
 	f := newFace(1, "", machine.Face{}, 1400, nil)
+	f.sock = newSocket(d, newFakeConn(), f)
 	ms := machine.Millisecond / 2 // a real millisecond in machine time
 	now := machine.Second
 	for _, want := range []machine.Time{1, 2, 4, 8, 16, 32, 50, 50} {
