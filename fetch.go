@@ -137,7 +137,7 @@ func (n *Node) fetchTo(ctx context.Context, req fetch.Request, st store, progres
 	return res, err
 }
 
-// observe fills in the progress of a fetch that the engine still knows; false: the node has ended.
+// observe fills in the progress of a fetch; false: the node has ended.
 func (n *Node) observe(id fetch.ID, res *FetchResult) bool {
 	var s fetch.Stats
 	if n.driver.Do(func(machine.Time) { s = n.fetch.Stats(id) }) != nil {
@@ -145,7 +145,9 @@ func (n *Node) observe(id fetch.ID, res *FetchResult) bool {
 	}
 	if s != (fetch.Stats{}) {
 		res.Bytes, res.Resumed, res.Corrupt, res.Resent = s.Bytes, s.Resumed, s.Corrupt, s.Resent
-		res.RTT = time.Duration(s.RTT)
+		if s.RTT > 0 { // the flow ends before the fetch does
+			res.RTT = time.Duration(s.RTT)
+		}
 	}
 	faces, err := n.Status()
 	if err == nil {

@@ -153,11 +153,12 @@ func (e *Engine) Settle(now machine.Time, id ID, chunk int64, data []byte, ok bo
 	}
 }
 
-// Cancel ends a transfer without an event.
+// Cancel ends a transfer without an event, and forgets its Stats; also of one that was over.
 func (e *Engine) Cancel(now machine.Time, id ID) {
 	e.now = now
 	if t := e.transfers[id]; t != nil {
 		e.end(t)
+		delete(e.transfers, id)
 	}
 }
 
@@ -169,7 +170,7 @@ func (e *Engine) Events(dst []Event) []Event {
 	return dst
 }
 
-// Stats returns the progress of a transfer; zero when it is unknown or over.
+// Stats returns the progress of a transfer, also of one that is over and wasn't cancelled; zero when it is unknown.
 func (e *Engine) Stats(id ID) Stats {
 	t := e.transfers[id]
 	if t == nil {
@@ -177,7 +178,7 @@ func (e *Engine) Stats(id ID) Stats {
 	}
 	s := t.stats
 	if f := t.flow; f != nil {
-		s.Window, s.Rate, s.RTT, s.InFlight, s.Resent = f.window, f.ctrl.Rate(), f.rtt.mean(), f.inflight, f.resent
+		s.Window, s.Rate, s.RTT, s.InFlight = f.window, f.ctrl.Rate(), f.rtt.mean(), f.inflight
 	}
 	return s
 }
@@ -462,7 +463,7 @@ func (e *Engine) Transmit(now machine.Time, _ machine.FaceID, buf []byte) (int, 
 func (e *Engine) pick(now machine.Time, f *flow) *pending {
 	if p, _ := f.due(now); p != nil {
 		p.lost = false
-		f.resent++
+		p.t.stats.Resent++
 		return p
 	}
 	if float64(f.inflight) >= f.window {
@@ -585,11 +586,14 @@ func (e *Engine) fail(_ machine.Time, t *transfer, err error) {
 	e.events = append(e.events, Event{ID: t.id, Kind: Failed, Err: err})
 }
 
-// end forgets a transfer and everything on its way.
+// end forgets everything of a transfer but its Stats.
 func (e *Engine) end(t *transfer) {
+	if t.state == ended {
+		return
+	}
 	t.state = ended
 	e.abandon(t)
-	delete(e.transfers, t.id)
+	t.tree, t.done, t.leaf, t.left, t.again, t.holding, t.claimed = nil, nil, nil, nil, nil, nil, nil
 	e.order = slices.DeleteFunc(e.order, func(o *transfer) bool { return o == t })
 }
 

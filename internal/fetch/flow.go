@@ -71,7 +71,6 @@ type flow struct {
 	top       [fastLater]uint64 // the highest sequences that came back, highest first
 	transfers []*transfer
 	turn      int
-	resent    uint64
 }
 
 func newFlow(now machine.Time, dest wire.Name) *flow {
