@@ -62,3 +62,22 @@ func TestFetchImpaired(t *testing.T) {
 		})
 	}
 }
+
+// TestFetchBesideLiar: one path flips bits in most chunks that it brings; the other one's are right.
+func TestFetchBesideLiar(t *testing.T) {
+	s := newSite(t, 2<<20)
+	liar := proxyTo(t, s.addr, impair.Config{Corrupt: 0.25, Seed: 1})
+	n, _ := consumerVia(t, s.addr, liar.Addr())
+	dest := filepath.Join(t.TempDir(), "copy")
+	stopWatch := watch(t, dest, s.content)
+	res, err := startFetch(n, dest).wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopWatch()
+	want(t, dest, s.content)
+	t.Logf("%v, %d chunks with wrong bytes, %+v", res.Elapsed, res.Corrupt, liar.Counts())
+	if res.Corrupt == 0 {
+		t.Error("no chunk came with wrong bytes")
+	}
+}

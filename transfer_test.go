@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"mars/internal/disk"
 	"mars/internal/impair"
 	"mars/internal/wire"
 )
@@ -85,6 +88,61 @@ func TestFetchInterrupted(t *testing.T) {
 	t.Logf("%d bytes resumed, %d came", res.Resumed, came)
 	if missing := res.Size - res.Resumed; came < missing || came > missing+res.Size/4 {
 		t.Errorf("%d bytes were missing and %d came", missing, came)
+	}
+}
+
+// TestFetchContinues tells exactly what it found of use: a claimed chunk that is wrong is fetched like a missing one.
+func TestFetchContinues(t *testing.T) {
+	s := newSite(t, 800_000)
+	id, ok := identity(t, s.content)
+	if !ok {
+		t.FailNow()
+	}
+	dest := filepath.Join(t.TempDir(), "copy")
+	p, err := disk.OpenPartial(dest, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const there, wrong = 99, 17 // of 100 chunks
+	for i := range int64(there) {
+		data := bytes.Clone(s.content[i*wire.ChunkSize:][:wire.ChunkSize])
+		if i == wrong {
+			data[4000] ^= 1
+		}
+		if err := p.WriteChunk(i, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := consumerVia(t, s.addr)
+	res, err := startFetch(n, dest).wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, dest, s.content)
+	if res.Resumed != (there-1)*wire.ChunkSize || res.Corrupt != 0 {
+		t.Errorf("%d bytes resumed, %d chunks corrupt", res.Resumed, res.Corrupt)
+	}
+}
+
+// TestFetchesAtOnce: fetches of one node share its faces and one flow, even those of one object.
+func TestFetchesAtOnce(t *testing.T) {
+	s := newSite(t, 1<<20)
+	n, _ := consumerVia(t, s.addr)
+	dir := t.TempDir()
+	var all []*fetching
+	for i := range 4 {
+		all = append(all, startFetch(n, filepath.Join(dir, fmt.Sprint(i))))
+	}
+	for _, f := range all {
+		if res, err := f.wait(); err != nil {
+			t.Error(err)
+		} else {
+			want(t, f.dest, s.content)
+			t.Logf("%v, %d Interests sent again", res.Elapsed, res.Resent)
+		}
 	}
 }
 
@@ -175,6 +233,65 @@ func TestProducerRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, dest, s.content)
+}
+
+// TestProducerStops: a fetch that nobody answers any more ends by itself and can be resumed; so does one whose node ends.
+func TestProducerStops(t *testing.T) {
+	s := newSite(t, 2<<20)
+	p := proxyTo(t, s.addr, impair.Config{})
+	n, stop := consumerVia(t, p.Addr())
+	dest := filepath.Join(t.TempDir(), "copy")
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	_, err := n.Fetch(ctx, FetchOptions{Name: "/site/object", File: dest, Stall: time.Second, Progress: func(g Progress) {
+		p.Block(g.Bytes > 0)
+	}})
+	if !errors.Is(err, ErrTimeout) || ExitCode(err) != 5 {
+		t.Errorf("silence gave %v", err)
+	}
+	f := startFetch(n, dest)
+	stop()
+	if _, err := f.wait(); err == nil || ExitCode(err) == 0 {
+		t.Errorf("a fetch outlived its node: %v", err)
+	}
+	p.Block(false)
+	n, _ = consumerVia(t, p.Addr())
+	res, err := startFetch(n, dest).wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, dest, s.content)
+	if res.Resumed == 0 {
+		t.Error("nothing was resumed")
+	}
+}
+
+// TestDeadPath: a path that is dead from the start, or whose relay has lost its producer, costs time at most.
+func TestDeadPath(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		paths func(dead, alive, relay netip.AddrPort) []netip.AddrPort
+	}{
+		{"first", func(dead, alive, _ netip.AddrPort) []netip.AddrPort { return []netip.AddrPort{dead, alive} }},
+		{"second", func(dead, alive, _ netip.AddrPort) []netip.AddrPort { return []netip.AddrPort{alive, dead} }},
+		{"behind", func(_, alive, relay netip.AddrPort) []netip.AddrPort { return []netip.AddrPort{relay, alive} }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, 2<<20)
+			hole := proxyTo(t, s.addr, impair.Config{})
+			hole.Block(true)
+			relay, _ := relayTo(t, hole.Addr())
+			n, _ := consumerVia(t, c.paths(hole.Addr(), s.addr, relay)...)
+			dest := filepath.Join(t.TempDir(), "copy")
+			watch(t, dest, s.content)
+			res, err := startFetch(n, dest).wait()
+			if err != nil {
+				t.Fatal(err)
+			}
+			want(t, dest, s.content)
+			t.Logf("%v, %d Interests sent again", res.Elapsed, res.Resent)
+		})
+	}
 }
 
 // TestRelayDies: another path carries on, whether the relay's host refuses from then on or nothing comes back at all.
