@@ -150,7 +150,7 @@ func (n *Node) turn(now machine.Time) {
 	}
 	for _, ev := range n.fetch.Events(nil) {
 		if s := n.sinks[ev.ID]; s != nil {
-			s.events <- ev // never blocks: the engine bounds what is handed out
+			s.events.put(ev)
 		}
 	}
 }

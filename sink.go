@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// maxUnsettled bounds the chunks that a sink holds: 8 MB of memory, and what a slow disk may fall behind.
+	// maxUnsettled bounds the chunks that are asked for beyond the first missing one of a stream: 8 MB of memory.
 	maxUnsettled = 1024
 	// flushEvery bounds what a kill may lose of the journal.
 	flushEvery = 100 * time.Millisecond
@@ -40,10 +40,13 @@ type store interface {
 type sink struct {
 	id     fetch.ID
 	store  store
-	events chan fetch.Event
+	events *mailbox[fetch.Event]
 	post   func(func(now machine.Time, e *fetch.Engine)) // runs on the loop goroutine
 	object chan<- fetch.Object
 }
+
+// settleAtOnce bounds the events that a sink takes between two looks at its context and the clock.
+const settleAtOnce = 64
 
 // settled is the fate of one chunk.
 type settled struct {
@@ -53,16 +56,14 @@ type settled struct {
 }
 
 func newSink(id fetch.ID, st store, post func(func(machine.Time, *fetch.Engine)), object chan<- fetch.Object) *sink {
-	return &sink{
-		id: id, store: st, post: post, object: object,
-		events: make(chan fetch.Event, 2*maxUnsettled), // the engine hands out at most maxUnsettled, and a few others
-	}
+	return &sink{id: id, store: st, post: post, object: object, events: newMailbox[fetch.Event]()}
 }
 
 // run ends with nil when the whole object is stored.
 func (s *sink) run(ctx context.Context) error {
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
+	var events []fetch.Event
 	for {
 		select {
 		case <-ctx.Done():
@@ -71,8 +72,9 @@ func (s *sink) run(ctx context.Context) error {
 			if err := s.store.flush(); err != nil {
 				return errors.Join(err, s.store.close())
 			}
-		case ev := <-s.events:
-			done, err := s.handle(ev)
+		case <-s.events.filled:
+			events = s.events.take(events, settleAtOnce)
+			done, err := s.handle(events)
 			if err != nil {
 				return errors.Join(err, s.store.close())
 			}
@@ -83,8 +85,8 @@ func (s *sink) run(ctx context.Context) error {
 	}
 }
 
-// handle takes one event and all chunks that are ready after it.
-func (s *sink) handle(ev fetch.Event) (done bool, err error) {
+// handle does what the events ask for and answers them together.
+func (s *sink) handle(events []fetch.Event) (done bool, err error) {
 	var batch []settled
 	defer func() {
 		if len(batch) > 0 {
@@ -95,8 +97,7 @@ func (s *sink) handle(ev fetch.Event) (done bool, err error) {
 			})
 		}
 	}()
-	const most = 64
-	for {
+	for _, ev := range events {
 		switch ev.Kind {
 		case fetch.Resolved:
 			claimed, err := s.store.open(ev.Object)
@@ -119,15 +120,8 @@ func (s *sink) handle(ev fetch.Event) (done bool, err error) {
 		case fetch.Failed:
 			return false, ev.Err
 		}
-		if len(batch) >= most {
-			return false, nil
-		}
-		select {
-		case ev = <-s.events:
-		default:
-			return false, nil
-		}
 	}
+	return false, nil
 }
 
 func (s *sink) chunk(ev fetch.Event) (settled, error) {
