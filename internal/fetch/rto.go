@@ -7,10 +7,11 @@ import (
 )
 
 // rttWindow estimates the retransmission timeout over the recent RTT samples of a flow: mean + 4σ (MARS paper §III-E).
+// Sums are integers, of microseconds, so that taking out what leaves the window is exact.
 type rttWindow struct {
-	ring [64]machine.Time
-	n    int
-	next int
+	ring      [64]int64
+	n, next   int
+	sum, sqrs int64
 }
 
 const (
@@ -19,35 +20,31 @@ const (
 	minRTO     = 500 * machine.Millisecond
 	maxRTO     = 4 * machine.Second
 	defaultRTO = machine.Second
+
+	// maxRTT keeps the sums of squares in range: 64²·(16·10⁶)² < 2⁶³.
+	maxRTT = 16 * machine.Second
 )
 
 func (w *rttWindow) add(rtt machine.Time) {
-	w.ring[w.next] = rtt
+	us := int64(min(max(rtt, 0), maxRTT) / machine.Microsecond)
+	old := w.ring[w.next] // 0 while the ring fills
+	w.sum += us - old
+	w.sqrs += us*us - old*old
+	w.ring[w.next] = us
 	w.next = (w.next + 1) % len(w.ring)
 	w.n = min(w.n+1, len(w.ring))
 }
 
+// mean is 0 before the first sample.
 func (w *rttWindow) mean() machine.Time {
-	if w.n == 0 {
-		return 0
-	}
-	var sum machine.Time
-	for _, r := range w.ring[:w.n] {
-		sum += r
-	}
-	return sum / machine.Time(w.n)
+	return machine.Time(w.sum/int64(max(w.n, 1))) * machine.Microsecond
 }
 
 func (w *rttWindow) rto() machine.Time {
 	if w.n == 0 {
 		return defaultRTO
 	}
-	mean := w.mean()
-	var sq float64
-	for _, r := range w.ring[:w.n] {
-		d := float64(r - mean)
-		sq += float64(d * d)
-	}
-	sigma := machine.Time(math.Sqrt(sq / float64(w.n)))
-	return min(max(mean+4*sigma, minRTO), maxRTO)
+	n := int64(w.n)
+	sigma := machine.Time(math.Sqrt(float64(n*w.sqrs-w.sum*w.sum))/float64(n)) * machine.Microsecond
+	return min(max(w.mean()+4*sigma, minRTO), maxRTO)
 }

@@ -6,6 +6,14 @@ import (
 )
 
 // state of a transfer.
+//
+//	            metadata           top list, checked       Accept            every chunk settled
+//	resolving ───────────► listing ─────────────────► offered ─────► active ────────────────────► ended
+//	    ▲                     │                                       │  ▲
+//	    └─────────────────────┘                        "version gone" ▼  │ metadata: the same version
+//	        "version gone"                                         checking
+//
+// From every state an error, a stall or Cancel leads to ended.
 type state uint8
 
 const (
@@ -17,238 +25,156 @@ const (
 	ended
 )
 
-const (
-	// maxBad bounds how often one chunk or manifest segment may come with a wrong hash.
-	maxBad = 16
-	// maxRechecks bounds how often "gone" may turn out to be wrong.
-	maxRechecks = 3
-	// questionMin and questionMax bound the wait between two metadata Interests: a producer may have to hash first.
-	questionMin = 250 * machine.Millisecond
-	questionMax = 2 * machine.Second
-	// maxRefusals is how many Nacks with "no route" in a row mean that there is none.
-	maxRefusals = 4
-)
-
-// held is a chunk that came before the part of the manifest that it is checked against.
-type held struct {
-	index int64
-	data  []byte
-	claim bool
-}
-
 // transfer is one object being fetched.
 type transfer struct {
-	id       ID
-	name     wire.Name
-	ahead    int64
-	stall    machine.Time // without progress for this long it fails
-	state    state
-	flow     *flow
+	id    ID
+	name  wire.Name
+	ahead int64        // Request.MaxAhead
+	stall machine.Time // without progress for this long it fails
+	state state
+	stats Stats
+	heard machine.Time // last sign of progress
+	alarm machine.Time // when Advance looks at it
+	heap  int
+
+	// The question which version is current.
+	question *pending // on its way
+	askAt    machine.Time
+	asked    int  // times in a row
+	inLine   bool // waits to ask
+	open     bool // counts in questions.open
+	refusals int  // Nacks in a row
+	rechecks int  // "gone" that proved wrong, since the last progress
+
+	// The version.
 	version  uint64
 	digest   wire.Digest
-	dest     wire.Name
-	prefix   wire.Name // of chunk names, up to the version
-	manifest wire.Name // of manifest segment names, up to the version
 	layout   wire.Layout
+	chunks   wire.Name // of chunks, up to the version
+	segments wire.Name // of manifest segments, up to the version
 	tree     *wire.ManifestReader
 
-	question *pending // metadata Interest on its way
-	askAt    machine.Time
-	asks     int
-	refusals int
-	rechecks int
-	heard    machine.Time // last sign of progress
+	// What is asked for.
+	flow          *flow
+	hungryIn      *flow // the flow whose hungry ring it is in
+	pending       int   // Interests on their way or lost
+	topNext       int64 // next top segment
+	cursor        int64 // next chunk
+	claimed       func(chunk int64) bool
+	atClaim       bool    // the chunk at cursor is claimed and can't be handed out yet
+	againLeaves   []int64 // manifest segments and chunks to be fetched again
+	againChunks   []int64
+	bad           map[item]int // how often each came wrong
+	leafState     []leafState
+	leafUnsettled []uint8 // per leaf: chunks not settled
 
-	topNext int64 // next top segment to ask for
-	cursor  int64 // next chunk to ask for
-	lowest  int64 // every chunk below is settled
-	settled int64
-	done    []uint64 // bit per chunk: settled
-	leaf    []uint8  // per leaf: 0 unknown, 1 asked for, 2 here
-	left    []uint8  // per leaf: chunks not settled
-	claimed func(chunk int64) bool
-	again   []item // to be fetched again
-	holding []held
-	out     int // chunks handed out or held, not settled
-	bad     map[item]int
-	stats   Stats
+	// What came.
+	held     map[int64][]arrival // by the leaf that they wait for
+	backlog  ring[arrival]       // may be handed out when there is room
+	kept     int                 // chunks in both
+	out      bitmap              // handed out, not settled
+	outCount int
+	onDisk   map[int64]struct{} // of these, the claimed ones
+	done     bitmap             // settled
+	settled  int64
+	lowest   int64 // every chunk below is settled
 }
 
-// item is something that a flow fetches for a transfer.
-type item struct {
-	kind  kind
-	index int64
-}
+func (t *transfer) due() (machine.Time, uint64) { return t.alarm, uint64(t.id) }
+func (t *transfer) place() *int                 { return &t.heap }
 
-func (t *transfer) isDone(i int64) bool { return t.done[i/64]&(1<<(i%64)) != 0 }
+type leafState uint8
 
-// accept starts the transfer of chunks.
+const (
+	unknown leafState = iota
+	wanted            // asked for
+	here
+)
+
+type bitmap []uint64
+
+func newBitmap(n int64) bitmap    { return make(bitmap, (n+63)/64) }
+func (b bitmap) has(i int64) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bitmap) set(i int64)      { b[i/64] |= 1 << (i % 64) }
+func (b bitmap) clear(i int64)    { b[i/64] &^= 1 << (i % 64) }
+
+// accept starts the transfer of chunks. What it allocates, 34 bytes per leaf, is no more than the top list that came and
+// was checked.
 func (t *transfer) accept(claimed func(int64) bool) {
-	n := t.layout.Chunks()
+	n, leaves := t.layout.Chunks(), t.layout.Leaves()
 	t.state, t.claimed = active, claimed
-	t.done = make([]uint64, (n+63)/64)
-	t.leaf = make([]uint8, t.layout.Leaves())
-	t.left = make([]uint8, t.layout.Leaves())
-	for i := range t.left {
-		t.left[i] = uint8(min(n-int64(i)*wire.DigestsPerLeaf, wire.DigestsPerLeaf))
+	t.done, t.out = newBitmap(n), newBitmap(n)
+	t.leafState, t.leafUnsettled = make([]leafState, leaves), make([]uint8, leaves)
+	for i := range t.leafUnsettled {
+		t.leafUnsettled[i] = uint8(t.layout.LeafLen(int64(i)) / len(wire.Digest{}))
 	}
+	t.held = make(map[int64][]arrival)
 }
 
-// next returns what to ask for next, if anything; take says whether to count it as asked for.
-func (t *transfer) next(take bool) (item, bool) {
-	if n := len(t.again); n > 0 && t.state != checking {
-		it := t.again[n-1]
-		if take {
-			t.again = t.again[:n-1]
-		}
-		return it, true
-	}
-	switch t.state {
-	case listing:
-		if t.topNext < t.layout.TopSegments() {
-			it := item{segment, t.topNext}
-			if take {
-				t.topNext++
-			}
-			return it, true
-		}
-	case active:
-		return t.nextChunk(take)
-	}
-	return item{}, false
+// waitsForApplication tells whether progress is the application's to make.
+func (t *transfer) waitsForApplication() bool { return t.state == offered || t.outCount > 0 }
+
+func (t *transfer) stalled(now machine.Time) bool {
+	return now-t.heard >= t.stall && !t.waitsForApplication()
 }
 
-func (t *transfer) nextChunk(take bool) (item, bool) {
-	n := t.layout.Chunks()
-	if t.cursor >= n || (t.ahead > 0 && t.cursor >= t.lowest+t.ahead) {
+// next is what to ask for next; false: nothing now. room is how many chunks may be on this side of the application.
+func (t *transfer) next(room int) (item, bool) {
+	switch {
+	case t.state == listing && len(t.againLeaves) == 0 && t.topNext < t.layout.TopSegments():
+		return item{segment, t.topNext}, true
+	case t.state != listing && t.state != active:
+		return item{}, false
+	case len(t.againLeaves) > 0: // chunks here may wait for it, so it needs no room
+		return item{segment, t.againLeaves[len(t.againLeaves)-1]}, true
+	case t.state == listing || t.outCount+t.kept >= room:
+		return item{}, false
+	case len(t.againChunks) > 0:
+		return item{chunk, t.againChunks[len(t.againChunks)-1]}, true
+	case !t.within(t.cursor):
 		return item{}, false
 	}
-	leaf := t.layout.LeafOf(t.cursor)
-	if t.leaf[leaf] == 0 {
-		if take {
-			t.leaf[leaf] = 1
-		}
+	if leaf := t.layout.LeafOf(t.cursor); t.leafState[leaf] == unknown {
 		return item{segment, t.layout.TopSegments() + leaf}, true
 	}
-	it := item{chunk, t.cursor}
-	if take {
+	return item{chunk, t.cursor}, !t.atClaim
+}
+
+// within tells whether there is a chunk i, and whether it may be asked for yet.
+func (t *transfer) within(i int64) bool {
+	return i < t.layout.Chunks() && (t.ahead == 0 || i < t.lowest+t.ahead)
+}
+
+// take marks what next returned as asked for.
+func (t *transfer) take(it item) {
+	leaves, chunks := len(t.againLeaves), len(t.againChunks)
+	switch {
+	case it.kind == segment && leaves > 0:
+		t.againLeaves = t.againLeaves[:leaves-1]
+	case it.kind == segment && t.state == listing:
+		t.topNext++
+	case it.kind == segment:
+		t.leafState[it.index-t.layout.TopSegments()] = wanted
+	case chunks > 0:
+		t.againChunks = t.againChunks[:chunks-1]
+	default:
 		t.cursor++
 	}
-	return it, true
 }
 
-// skipClaimed moves the cursor over chunks that the application has claimed, handing them out to be checked.
-func (e *Engine) skipClaimed(t *transfer) {
-	if t.state != active || t.claimed == nil {
-		return
+// name appends the name of what p asks for.
+func (p *pending) appendName(dst wire.Name) wire.Name {
+	prefix := p.t.chunks
+	if p.kind == segment {
+		prefix = p.t.segments
 	}
-	for t.cursor < t.layout.Chunks() && t.out < e.cfg.MaxUnsettled && t.claimed(t.cursor) {
-		if t.ahead > 0 && t.cursor >= t.lowest+t.ahead {
-			return
-		}
-		leaf := t.layout.LeafOf(t.cursor)
-		if t.leaf[leaf] == 0 {
-			t.leaf[leaf] = 1
-			t.again = append(t.again, item{segment, t.layout.TopSegments() + leaf})
-		}
-		e.offer(t, held{index: t.cursor, claim: true}, true)
-		t.cursor++
-	}
+	return append(dst, prefix...).AppendNumber(wire.TypeSegment, uint64(p.index))
 }
 
-// offer hands a chunk to the application, or holds it until its digest is known.
-func (e *Engine) offer(t *transfer, h held, fresh bool) {
-	if fresh {
-		t.out++
+// size is how many bytes of Data p brings.
+func (p *pending) size() int {
+	if p.kind == segment {
+		return p.t.layout.SegmentLen(p.index)
 	}
-	want, ok := t.tree.ChunkDigest(h.index)
-	if !ok {
-		t.holding = append(t.holding, h)
-		return
-	}
-	e.events = append(e.events, Event{ID: t.id, Kind: Chunk, Chunk: h.index, Want: want, Data: h.data})
-}
-
-// onSegment takes a manifest segment.
-func (e *Engine) onSegment(now machine.Time, t *transfer, index int64, content []byte) {
-	top := t.layout.TopSegments()
-	if t.state == ended || (index < top && t.tree.TopComplete()) || (index >= top && (t.leaf == nil || t.leaf[index-top] != 1)) {
-		return
-	}
-	if err := t.tree.Add(index, content); err != nil {
-		if index < top { // pieces can't be told apart: all of them are fetched again
-			t.topNext = 0
-			t.again = t.again[:0]
-			e.bad(now, t, item{segment, -1}, false)
-			return
-		}
-		e.bad(now, t, item{segment, index}, true)
-		return
-	}
-	if index >= top {
-		t.leaf[index-top] = 2
-		waiting := t.holding
-		t.holding = nil
-		for _, h := range waiting {
-			e.offer(t, h, false)
-		}
-		return
-	}
-	if t.tree.TopComplete() && t.state == listing {
-		t.state = offered
-		e.events = append(e.events, Event{ID: t.id, Kind: Resolved, Object: Object{
-			Name: t.name, Version: t.version, Digest: t.digest, Layout: t.layout,
-		}})
-	}
-}
-
-// bad counts a wrong hash and, if again, has the item fetched once more.
-func (e *Engine) bad(now machine.Time, t *transfer, it item, again bool) {
-	if t.bad == nil {
-		t.bad = make(map[item]int)
-	}
-	t.stats.Corrupt++
-	t.bad[it]++
-	if t.bad[it] > maxBad {
-		e.fail(now, t, ErrIntegrity)
-		return
-	}
-	if again {
-		t.again = append(t.again, it)
-	}
-}
-
-// settle records the fate of a chunk that was handed out.
-func (e *Engine) settle(now machine.Time, t *transfer, index int64, ok, fromDisk bool) {
-	if t.state == ended || index < 0 || index >= t.layout.Chunks() || t.isDone(index) {
-		return
-	}
-	t.out--
-	if !ok {
-		if fromDisk {
-			t.again = append(t.again, item{chunk, index})
-			return
-		}
-		e.bad(now, t, item{chunk, index}, true)
-		return
-	}
-	t.done[index/64] |= 1 << (index % 64)
-	t.settled++
-	t.heard = now
-	size := int64(t.layout.ChunkLen(index))
-	t.stats.Bytes += size
-	if fromDisk {
-		t.stats.Resumed += size
-	}
-	leaf := t.layout.LeafOf(index)
-	if t.left[leaf]--; t.left[leaf] == 0 {
-		t.tree.DropLeaf(leaf)
-	}
-	for t.lowest < t.layout.Chunks() && t.isDone(t.lowest) {
-		t.lowest++
-	}
-	if t.settled == t.layout.Chunks() {
-		e.end(t)
-		e.events = append(e.events, Event{ID: t.id, Kind: Done})
-	}
+	return p.t.layout.ChunkLen(p.index)
 }
