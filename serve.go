@@ -62,7 +62,22 @@ func (n *Node) serve(c ServeConfig) error {
 	for range readers {
 		s.workers.Go(s.read)
 	}
+	s.workers.Go(s.prepare)
 	return nil
+}
+
+// prepare hashes the files of the directory, one after the other, so that the first consumer needn't wait for it. What it
+// can't read is told when somebody asks for it.
+func (s *service) prepare() {
+	_ = s.tree.Walk(func(suffix wire.Name, _ int64) error {
+		select {
+		case <-s.stop:
+			return errors.New("stopped")
+		default:
+			_, _ = s.tree.Lookup(suffix)
+			return nil
+		}
+	})
 }
 
 func (s *service) close() {

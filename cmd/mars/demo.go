@@ -25,7 +25,7 @@ const (
 )
 
 // demoCaps are the rates at which the three relays send toward the consumer: UDP payload, bits per second.
-var demoCaps = []mars.Rate{80e6, 60e6, 40e6}
+var demoCaps = []mars.Rate{60e6, 45e6, 30e6}
 
 func demoCommand() *cobra.Command {
 	var asJSON bool
@@ -33,7 +33,7 @@ func demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "Move a 64 MiB file over three paths at once, in this process, over real UDP",
 		Long: `One producer, three relays and one consumer run in this process and talk over UDP sockets on loopback. The relays send
-toward the consumer at 80, 60 and 40 Mbit/s. A 64 MiB file is fetched over all three at once, then again over the fastest
+toward the consumer at 60, 45 and 30 Mbit/s. A 64 MiB file is fetched over all three at once, then again over the fastest
 alone, and checked. It needs no root, no configuration and no network.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
