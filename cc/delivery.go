@@ -5,8 +5,8 @@ import "mars/internal/machine"
 // Delivery measures throughput over a sliding window: the B_m of the MARS paper's Algorithm 1. The zero value has seen
 // nothing.
 //
-// The window is 20 ms. On a path with fewer than four deliveries in 20 ms it is the time of the last three, so that it is
-// not measured as 0 or as a multiple of its rate.
+// The window is at least 20 ms and at least the span of the last four deliveries, so that a slow path whose deliveries
+// are further apart than 20 ms is not measured as 0 or as a multiple of its rate.
 type Delivery struct {
 	ring   [deliverySlots]delivered
 	head   int // next slot to write
@@ -56,16 +56,18 @@ func (d *Delivery) slot(i int) *delivered { return &d.ring[(d.head+deliverySlots
 
 // Rate returns the throughput at now in units per second. ok is false while it is unknown: until a whole window has passed
 // and four deliveries have come, and while the last four are spread over more than half a second.
+//
+// It counts what came after the delivery that opens the window, up to the last one: counting up to now would measure a
+// sparse flow up to a quarter too low, and an estimate that leads the rate by γ_max would hold it there. Silence beyond
+// the usual interval does count.
 func (d *Delivery) Rate(now machine.Time) (rate float64, ok bool) {
 	var sum float64
 	for i := 1; i <= d.count; i++ {
 		s := d.slot(i)
-		switch age := now - s.at; {
-		case age < deliveryWindow:
-		case i > deliveryMin:
-			return sum / deliveryWindow.Seconds(), true
-		case i == deliveryMin: // it opens the window: its own units came before
-			return sum / age.Seconds(), age <= deliverySparse
+		if age := now - s.at; i >= deliveryMin && age >= deliveryWindow {
+			span := d.slot(1).at - s.at
+			span = max(span, age-span/machine.Time(i-1))
+			return sum / span.Seconds(), age <= deliverySparse
 		}
 		sum += s.units
 	}

@@ -36,12 +36,13 @@ func TestDeliveryWindow(t *testing.T) {
 		{"4 ms apart: five in the window", 4 * ms, 100 * ms, 100 * ms, 250},
 		{"10 ms apart: three intervals", 10 * ms, 100 * ms, 100 * ms, 100},
 		{"100 ms apart", 100 * ms, 2000 * ms, 2000 * ms, 10},
-		{"100 ms apart, asked just before the next", 100 * ms, 2000 * ms, 2100*ms - 1, 7.5},
+		{"100 ms apart, asked just before the next", 100 * ms, 2000 * ms, 2100*ms - 1, 10},
+		{"100 ms apart, the next one is overdue", 100 * ms, 2000 * ms, 2200 * ms, 7.5},
 		{"160 ms apart: three intervals in half a second", 160 * ms, 1600 * ms, 1600 * ms, 6.25},
 		{"170 ms apart: too sparse", 170 * ms, 1700 * ms, 1700 * ms, -1},
 		{"three deliveries, far apart", 100 * ms, 200 * ms, 250 * ms, -1},
-		{"10 ms after the end: half a window", ms, 100 * ms, 110 * ms, 500},
-		{"a while after the end: three in 103 ms", ms, 100 * ms, 200 * ms, 3 / 0.103},
+		{"10 ms after the end: half a window", ms, 100 * ms, 110 * ms, 10 / 0.019},
+		{"a while after the end: three in 102 ms", ms, 100 * ms, 200 * ms, 3 / 0.102},
 		{"long after the end", ms, 100 * ms, 700 * ms, -1},
 	} {
 		t.Run(c.say, func(t *testing.T) {
