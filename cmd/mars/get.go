@@ -116,7 +116,7 @@ func (f *getFlags) fetch(c *cobra.Command, name string, ev *events) error {
 		return err
 	})
 	if err != nil {
-		return f.explain(err, name, last)
+		return f.explain(c.Context(), err, name, last)
 	}
 	view.Close()
 	ev.complete(res, dest)
@@ -222,10 +222,10 @@ func (f *getFlags) log(v *view) *slog.Logger {
 	return slog.New(slog.NewTextHandler(v, &slog.HandlerOptions{Level: least}))
 }
 
-// explain makes the error of an interrupted fetch say what is kept.
-func (f *getFlags) explain(err error, name string, p mars.Progress) error {
+// explain makes the error of a fetch that was only interrupted say what is kept.
+func (f *getFlags) explain(ctx context.Context, err error, name string, p mars.Progress) error {
 	e, ok := errors.AsType[*mars.Error](err)
-	if !ok || e.Err != nil && e.Err.Error() != context.Canceled.Error() || !errors.Is(err, mars.ErrInterrupted) {
+	if !ok || ctx.Err() == nil || e.Err == nil || e.Err.Error() != context.Cause(ctx).Error() {
 		return err
 	}
 	next := "run the same command again to resume"

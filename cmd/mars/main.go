@@ -17,14 +17,18 @@ import (
 	"mars"
 )
 
-func main() { os.Exit(run(os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run runs the command line and returns the exit code.
-func run(stderr io.Writer) int {
+// run runs a command line and returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal ends the process at once
-	err := rootCommand().ExecuteContext(ctx)
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
 	if err != nil {
 		printError(stderr, err)
 	}

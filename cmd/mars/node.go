@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"strings"
 
@@ -155,7 +156,7 @@ func withNode(ctx context.Context, cfg *mars.Config, log *slog.Logger, f func(co
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	use, cancel := context.WithCancel(ctx)
 	defer cancel()
 	life, end := context.WithCancel(context.WithoutCancel(ctx)) // f may have to do with the node after an interruption
 	defer end()
@@ -164,10 +165,10 @@ func withNode(ctx context.Context, cfg *mars.Config, log *slog.Logger, f func(co
 		defer cancel()
 		ended <- n.Run(life)
 	}()
-	err = f(ctx, n)
+	err = f(use, n)
 	end()
-	if failed := <-ended; err == nil {
-		err = failed
+	if failed := <-ended; failed != nil && (err == nil || ctx.Err() == nil) {
+		return failed // and f ended for that
 	}
 	return err
 }
@@ -176,7 +177,11 @@ func withNode(ctx context.Context, cfg *mars.Config, log *slog.Logger, f func(co
 func addresses(n *mars.Node) []mars.FaceURI {
 	var all []mars.FaceURI
 	for _, a := range n.Addrs() {
-		all = append(all, mars.FaceURI{Host: a.Addr().String(), Port: a.Port()})
+		host := a.Addr().Unmap()
+		if host.IsUnspecified() {
+			host = netip.IPv4Unspecified() // also of a socket that the system opened for both families
+		}
+		all = append(all, mars.FaceURI{Host: host.String(), Port: a.Port()})
 	}
 	return all
 }

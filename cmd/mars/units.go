@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -31,8 +30,11 @@ func formatBytes(n int64) string {
 func formatRate(bits float64) string {
 	v, prefix := scale(bits)
 	digits := 0
-	if prefix != "" {
-		digits = max(0, 2-int(math.Floor(math.Log10(v))))
+	switch {
+	case prefix != "" && v < 9.995:
+		digits = 2
+	case prefix != "" && v < 99.95:
+		digits = 1
 	}
 	return fmt.Sprintf("%.*f %sbit/s", digits, v, prefix)
 }
