@@ -127,9 +127,9 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 			return
 		}
 	}
-	again := e.inFace(in)
+	again := e.asker(in, local, tok)
 	repeated := again != nil && again.nonce == i.Nonce // the network duplicated it
-	e.addIn(in, i.Nonce, tok, now+lifetime(i))
+	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
 	switch {
 	case repeated:
@@ -177,7 +177,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 		e.cost = float64(min(hdr.SizeHint, bufferSize))
 	}
 	e.expiry = now
-	e.addIn(in, i.Nonce, tok, now+lifetime(i))
+	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
 	if s.cfg.Strategy == Mars {
 		if f := wire.SplitFlow(e.interest.Name); f.Kind == wire.Transmission {

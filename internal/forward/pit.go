@@ -7,7 +7,7 @@ import (
 	"mars/internal/wire"
 )
 
-// inRecord is one downstream face that waits for an Interest's Data.
+// inRecord is one downstream that waits for an Interest's Data.
 type inRecord struct {
 	face   machine.FaceID
 	nonce  uint32
@@ -199,16 +199,25 @@ func (e *entry) matches(name wire.Name) bool {
 	return name.Equal(e.interest.Name)
 }
 
-// addIn records (or renews) a downstream face.
-func (e *entry) addIn(face machine.FaceID, nonce uint32, tok token, expiry machine.Time) {
+// addIn records (or renews) a downstream.
+func (e *entry) addIn(face machine.FaceID, local bool, nonce uint32, tok token, expiry machine.Time) {
 	e.expiry = max(e.expiry, expiry)
-	for i := range e.in {
-		if e.in[i].face == face {
-			e.in[i].nonce, e.in[i].tok, e.in[i].expiry = nonce, tok, expiry
-			return
-		}
+	if r := e.asker(face, local, tok); r != nil {
+		r.nonce, r.tok, r.expiry = nonce, tok, expiry
+		return
 	}
 	e.in = append(e.in, inRecord{face, nonce, tok, expiry})
+}
+
+// asker finds the record of a downstream. Another node is one downstream, whatever its tokens. An application may fetch one
+// object several times at once: each of its tokens waits for an answer of its own.
+func (e *entry) asker(face machine.FaceID, local bool, tok token) *inRecord {
+	for i := range e.in {
+		if e.in[i].face == face && (!local || e.in[i].tok == tok) {
+			return &e.in[i]
+		}
+	}
+	return nil
 }
 
 func (e *entry) inFace(face machine.FaceID) *inRecord {
