@@ -22,12 +22,45 @@ const (
 type flow struct {
 	name    wire.Name // dest and src
 	dest    wire.Name
-	lanes   []*lane // the valid upstream faces
-	version uint64  // of the FIB when the lanes were made
+	src     []byte
+	lanes   []*lane // the faces that an epoch may use
+	version uint64  // of the FIB when discovery began
 	retry   refs    // Interests to express again; they go first
 	fresh   refs
 	live    int // Interests in the two queues
 	used    machine.Time
+
+	epochs  []*discovery // oldest first; at the source the first is in use and a second is being discovered
+	source  bool         // its consumer is an application here
+	evicted bool
+
+	// At the source:
+	probing     bool // listed in flows.probing
+	outstanding int  // probes
+	window      int
+	probeSeq    uint64
+	probeAt     machine.Time
+	started     machine.Time
+	found       machine.Time // how long the last discovery took
+}
+
+// valid tells whether the epoch in use has face as a valid upstream.
+func (f *flow) valid(face machine.FaceID) bool {
+	if len(f.epochs) == 0 {
+		return false
+	}
+	p := f.epochs[0].find(face)
+	return p != nil && f.epochs[0].valid(p)
+}
+
+// oldest is the Interest that waits at the head of the queue.
+func (f *flow) oldest() *entry {
+	for _, q := range [2]*refs{&f.retry, &f.fresh} {
+		if q.trim(); q.n > 0 {
+			return q.at(0).e
+		}
+	}
+	return nil
 }
 
 // refs is a ring of PIT entries. An entry that was satisfied or expired while it waited stays as a stale ref.
@@ -71,11 +104,11 @@ func (q *refs) trim() {
 }
 
 // pick finds the first Interest that face may take.
-func (q *refs) pick(face machine.FaceID, alone bool) (int, *entry) {
+func (q *refs) pick(face machine.FaceID) (int, *entry) {
 	q.trim()
 	for i := 0; i < min(q.n, scanLimit); i++ {
 		r := q.at(i)
-		if !r.valid() || !r.e.queued || r.e.inFace(face) != nil || (r.e.avoid == face && !alone) {
+		if !r.valid() || !r.e.queued || !r.e.allows(face) || r.e.avoid == face && r.e.alternatives(face) > 0 {
 			continue
 		}
 		return i, r.e
@@ -85,25 +118,13 @@ func (q *refs) pick(face machine.FaceID, alone bool) (int, *entry) {
 
 // next returns the queue, position and entry of the Interest that face would take from f; nil if there is none.
 func (f *flow) next(face machine.FaceID) (*refs, int, *entry) {
-	alone := f.usable() <= 1
-	if i, e := f.retry.pick(face, alone); e != nil {
+	if i, e := f.retry.pick(face); e != nil {
 		return &f.retry, i, e
 	}
-	if i, e := f.fresh.pick(face, alone); e != nil {
+	if i, e := f.fresh.pick(face); e != nil {
 		return &f.fresh, i, e
 	}
 	return nil, 0, nil
-}
-
-// usable is the number of lanes whose face is up and not suspended.
-func (f *flow) usable() int {
-	n := 0
-	for _, l := range f.lanes {
-		if l.up.usable() {
-			n++
-		}
-	}
-	return n
 }
 
 // sojourn is how long the oldest queued fresh Interest has waited.

@@ -37,6 +37,9 @@ type flows struct {
 	out     []outbound  // packets for the link side
 	woken   []machine.FaceID
 	dropped *[dropReasons]uint64
+	boot    uint32 // nonce of this run
+	epoch   uint32 // of the last epoch begun here
+	probing []*flow
 	seen    [4096]uint64 // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
 }
 
@@ -44,7 +47,7 @@ func newFlows(cfg Config, bufs *pool, dropped *[dropReasons]uint64) flows {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 0x6d617273))
 	return flows{
 		cfg: cfg, rand: rng, bufs: bufs, fib: newFIB(), pit: newPIT(rng.Uint64()),
-		flows: make(map[uint64]*flow), ups: make(map[machine.FaceID]*upstream), dropped: dropped,
+		boot: rng.Uint32(), flows: make(map[uint64]*flow), ups: make(map[machine.FaceID]*upstream), dropped: dropped,
 	}
 }
 
@@ -179,32 +182,10 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	e.expiry = now
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
-	if s.cfg.Strategy == Mars {
-		if f := wire.SplitFlow(e.interest.Name); f.Kind == wire.Transmission {
-			e.flow = s.flowOf(now, f, hops)
-		}
-	}
-	s.express(now, e, false)
-}
-
-// express sends an Interest on, or queues it, by its strategy.
-func (s *flows) express(now machine.Time, e *entry, again bool) {
-	if e.flow == nil {
-		s.bestRoute(now, e, wire.NackNoRoute)
+	if s.cfg.Strategy == Mars && s.marsInterest(now, e, in, local, hdr) {
 		return
 	}
-	if again {
-		for k := len(e.out) - 1; k >= 0; k-- {
-			e.avoid = e.out[k].face
-			break
-		}
-	}
-	if !again && e.flow.live >= s.cfg.InterestQueue {
-		s.drop(DropInterestQueue)
-		s.fail(e, wire.NackCongestion)
-		return
-	}
-	s.enqueue(now, e, again)
+	s.bestRoute(now, e, wire.NackNoRoute)
 }
 
 // candidates are the next hops that an Interest from face in may take: never back, and a leaf carries no transit.
@@ -241,6 +222,11 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	if o == nil {
 		s.drop(DropUnsolicited)
 		s.bufs.put(body)
+		return
+	}
+	if e.probe {
+		s.bufs.put(body)
+		s.probeData(now, from, e, o, hdr)
 		return
 	}
 	u := s.ups[from]
@@ -281,6 +267,7 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 	if e.flow == nil {
 		return
 	}
+	e.disc.onTransmission(u.face)
 	if len(e.out) == 1 { // of an Interest sent twice nobody knows which one was answered (Karn)
 		u.onRTT(now - o.sent)
 	}
@@ -312,37 +299,22 @@ func (s *flows) onNack(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	}
 	o.dead = true
 	s.unchargeOne(o)
-	if e.flow == nil {
+	switch {
+	case e.probe:
+		s.probeNack(now, from, e, hdr.NackReason)
+	case e.flow == nil:
 		s.bestRoute(now, e, hdr.NackReason)
-		return
+	default:
+		s.refused(now, e, u, hdr.NackReason)
 	}
-	if hdr.NackReason == wire.NackCongestion {
-		// The Interest waits one pacing interval: its credit is spent a second time (protocol.md §4).
-		if u != nil {
-			u.ctrl.OnCongestion(now)
-			u.tokens -= e.cost
-		}
-		s.enqueue(now, e, true)
-		return
-	}
-	e.avoid = from
-	for _, l := range e.flow.lanes {
-		if l.up.usable() && !e.refused(l.up.face) {
-			s.enqueue(now, e, true)
-			return
-		}
-	}
-	s.fail(e, hdr.NackReason)
-}
-
-func (e *entry) refused(face machine.FaceID) bool {
-	o := e.outFace(face)
-	return o != nil && o.dead
 }
 
 // fail answers every downstream with a Nack and forgets the Interest.
 func (s *flows) fail(e *entry, reason wire.NackReason) {
 	for k := range e.in {
+		if e.in[k].face == selfFace {
+			continue
+		}
 		e.setNonce(e.in[k].nonce)
 		s.nack(e.in[k].face, e.in[k].tok, e.buf, reason)
 	}
@@ -377,6 +349,9 @@ func (s *flows) forget(e *entry) {
 	if e.queued {
 		e.queued = false
 		e.flow.live--
+	}
+	if e.owner != nil {
+		e.owner.outstanding--
 	}
 	s.pit.remove(e)
 }

@@ -11,11 +11,13 @@ import (
 // Config sets up a Forwarder. The zero value of a field means its default.
 type Config struct {
 	Seed          uint64   // of everything random: hash keys, nonces
+	ID            uint64   // of this node: breaks ties between labels
 	Strategy      Strategy // for names with a MARS marker
 	Relay         bool     // carries transit between other nodes; a leaf answers Nack(NoRoute)
 	InterestQueue int      // capacity of each flow's Interest queue, Interests
 	MaxPIT        int      // pending Interests, in all
 	MaxFlows      int      // flows remembered
+	Discovery     DiscoveryMode
 }
 
 // DefaultMaxPIT bounds the pending Interests of a node.
@@ -37,6 +39,7 @@ const (
 	DropInterestQueue                // flow's Interest queue full (answered with a Nack)
 	DropDataQueue                    // Data queue full
 	DropControlQueue                 // Nacks or unshaped Interests wait in vain
+	DropLoop                         // it would go uphill (answered with a Nack)
 	DropUnsolicited                  // Data or Nack that nobody waits for
 	DropExpired                      // pending Interest ran out of its lifetime
 	DropFaceDown                     // its face is gone
@@ -45,7 +48,7 @@ const (
 
 var dropNames = [dropReasons]string{
 	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
-	"interest_queue_full", "data_queue_full", "control_queue_full", "unsolicited", "expired", "face_down",
+	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down",
 }
 
 func (r DropReason) String() string { return dropNames[r] }
@@ -272,10 +275,10 @@ func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
 	switch {
 	case fc == nil || !fc.up:
 		fw.dropped[DropFaceDown]++
-	case p.data && !fc.link.pushData(p):
+	case p.data && !p.urgent && !fc.link.pushData(p):
 		fw.dropped[DropDataQueue]++
 		fc.n.Drops++
-	case !p.data && !fc.link.pushControl(p):
+	case (!p.data || p.urgent) && !fc.link.pushControl(p):
 		fw.dropped[DropControlQueue]++
 		fc.n.Drops++
 	default:
@@ -288,6 +291,7 @@ func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
 // Advance expires pending Interests and looks at the faces whose time has come.
 func (fw *Forwarder) Advance(now machine.Time) {
 	fw.flows.pit.wheel.advance(now, fw.flows.expire)
+	fw.flows.probeAll(now)
 	for {
 		fc := fw.wakes.due(now)
 		if fc == nil {
@@ -376,7 +380,11 @@ func (fw *Forwarder) Ready(dst []machine.FaceID) []machine.FaceID {
 
 // Deadline is the next expiry or wake-up.
 func (fw *Forwarder) Deadline() machine.Time {
-	return min(fw.flows.pit.wheel.deadline(), fw.wakes.deadline())
+	at := min(fw.flows.pit.wheel.deadline(), fw.wakes.deadline())
+	for _, f := range fw.flows.probing {
+		at = min(at, f.probeAt)
+	}
+	return at
 }
 
 func (fw *Forwarder) isReady(fc *face) bool { return fw.ready[fc.slot/64]&(1<<(fc.slot%64)) != 0 }

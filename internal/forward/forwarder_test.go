@@ -15,7 +15,7 @@ import (
 // nothing is left.
 func TestBooksBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := &rig{t: t, fw: New(Config{Seed: 1, Relay: true, InterestQueue: 8, MaxPIT: 50, MaxFlows: 3}), sent: map[machine.FaceID][]sent{}}
+		r := &rig{t: t, fw: New(Config{Seed: 1, Relay: true, InterestQueue: 8, MaxPIT: 50, MaxFlows: 3}), sent: map[machine.FaceID][]sent{}, label: sourceLabel}
 		const faces = 4
 		for f := machine.FaceID(1); f <= faces; f++ {
 			r.fw.FaceUp(r.now, f, machine.Face{MTU: 1400, Rate: float64(f-1) * 1e6})
@@ -129,7 +129,7 @@ func TestFairness(t *testing.T) {
 		}{{"small", 1000}, {"large", 8000}} {
 			name := wire.AppendTransmission(nil, wire.MustParseName("/site"), []byte(c.src), wire.MustParseName("/o")).AppendChunk(1, n)
 			i := wire.Interest{Name: name, Nonce: 1, HasNonce: true, Lifetime: 60_000}
-			p := wire.Packet{SizeHint: c.size, Fragment: i.Append(nil)}
+			p := wire.Packet{SizeHint: c.size, Fragment: i.Append(nil), Label: sourceLabel, HasLabel: true}
 			r.fw.Receive(0, 1, 0, p.Append(nil))
 		}
 	}

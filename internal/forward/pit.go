@@ -37,12 +37,16 @@ type entry struct {
 	in  []inRecord
 	out []outRecord
 
-	hdr    wire.Packet // hop fields to send with it: label, size hint
-	cost   float64     // Data bytes it is expected to bring
-	flow   *flow
-	queued bool // waits in its flow's Interest queue
-	since  machine.Time
-	avoid  machine.FaceID // face that lost it: retransmissions go elsewhere if they can
+	hdr      wire.Packet // hop fields to send with it: label, size hint
+	cost     float64     // Data bytes it is expected to bring
+	flow     *flow
+	disc     *discovery // the epoch that it belongs to
+	owner    *flow      // a probe of our own: the flow it is for
+	probe    bool       // a PD Interest
+	probeIdx int        // its ProbeIdx
+	queued   bool       // waits in its flow's Interest queue
+	since    machine.Time
+	avoid    machine.FaceID // face that lost it: retransmissions go elsewhere if they can
 
 	expiry      machine.Time
 	prev, later *entry // wheel
@@ -141,6 +145,7 @@ func (p *pit) remove(e *entry) {
 	}
 	p.wheel.disarm(e)
 	e.live, e.chain, e.flow, e.queued, e.avoid = false, nil, nil, false, 0
+	e.disc, e.owner, e.probe, e.probeIdx = nil, nil, false, 0
 	e.in, e.out, e.hdr = e.in[:0], e.out[:0], wire.Packet{}
 	p.free = append(p.free, e)
 	p.live--

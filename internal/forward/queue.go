@@ -28,6 +28,7 @@ type packet struct {
 	hdr      wire.Packet
 	tok      token
 	data     bool // Data: feedback is completed and the departure stamped when it leaves
+	urgent   bool // Data that doesn't wait in the Data queue: answers to probes
 	feedback bool // this node adds its own feedback (a strategy that copies headers through doesn't)
 	queued   machine.Time
 }

@@ -14,6 +14,8 @@ type rig struct {
 	fw   *Forwarder
 	now  machine.Time
 	sent map[machine.FaceID][]sent // everything transmitted and not yet answered, by face
+	// label is sent with Interests of flows: by default that of a source.
+	label wire.Label
 	out  strings.Builder
 	seq  uint64
 }
@@ -35,8 +37,11 @@ type sent struct {
 
 func newRig(t failing, cfg Config) *rig {
 	cfg.Seed = 1
-	return &rig{t: t, fw: New(cfg), sent: make(map[machine.FaceID][]sent)}
+	return &rig{t: t, fw: New(cfg), sent: make(map[machine.FaceID][]sent), label: sourceLabel}
 }
+
+// sourceLabel is the label of a flow's source in its first epoch.
+var sourceLabel = wire.Label{Boot: 9, Epoch: 1, Hops: topLabel.Hops, Hash: topLabel.Hash}
 
 func (r *rig) logf(format string, args ...any) { fmt.Fprintf(&r.out, format+"\n", args...) }
 
@@ -45,6 +50,9 @@ func (r *rig) interest(face machine.FaceID, i wire.Interest, token string) {
 	p := wire.Packet{PitToken: []byte(token), SizeHint: 8000, Fragment: i.Append(nil)}
 	if token == "" {
 		p.PitToken = nil
+	}
+	if wire.SplitFlow(i.Name).Kind != wire.Plain && r.label != (wire.Label{}) {
+		p.Label, p.HasLabel = r.label, true
 	}
 	r.fw.Receive(r.now, face, 0, p.Append(nil))
 }
@@ -142,12 +150,19 @@ func (r *rig) transmitted(face machine.FaceID, datagram []byte) {
 	case i.Decode(p.Fragment) == nil:
 		i.Name = i.Name.Clone()
 		r.sent[face] = append(r.sent[face], sent{i.Name, i.Nonce, append([]byte(nil), p.PitToken...), append([]byte(nil), p.Fragment...)})
-		r.logf("%d> interest %v nonce=%d hops=%d", face, i.Name, i.Nonce, i.HopLimit)
+		label := ""
+		if p.HasLabel && p.Label.Hops != topLabel.Hops {
+			label = fmt.Sprintf(" label=%d", p.Label.Hops)
+		}
+		r.logf("%d> interest %v nonce=%d hops=%d%s", face, i.Name, i.Nonce, i.HopLimit, label)
 	default:
 		fb := ""
 		if p.HasFeedback {
 			f := p.Feedback
 			fb = fmt.Sprintf(" q=%d/%d,%d/%d", f.InterestItems, f.InterestCapacity, f.DataItems, f.DataCapacity)
+		}
+		if p.HasConvergence {
+			fb += fmt.Sprintf(" tierconv=%v nodeconv=%v", p.Convergence.Tier, p.Convergence.Node)
 		}
 		fragments := ""
 		if p.FragCount > 1 {

@@ -5,9 +5,8 @@ import (
 	"mars/internal/wire"
 )
 
-// flowOf finds or makes the flow of a transmission Interest. Its valid upstreams are the static next hops; path
-// discovery will narrow them.
-func (s *flows) flowOf(now machine.Time, name wire.FlowName, hops []NextHop) *flow {
+// flowOf finds or makes the flow of a name with a MARS marker.
+func (s *flows) flowOf(now machine.Time, name wire.FlowName) *flow {
 	key := name.Flow.Hash(s.pit.seed)
 	f := s.flows[key]
 	if f != nil && !f.name.Equal(name.Flow) { // a collision of keyed hashes: best effort, the older flow goes
@@ -19,45 +18,169 @@ func (s *flows) flowOf(now machine.Time, name wire.FlowName, hops []NextHop) *fl
 			s.evictIdlest()
 		}
 		full := name.Flow.Clone()
-		f = &flow{name: full, dest: full.Prefix(name.Dest.Len())}
+		f = &flow{name: full, dest: full.Prefix(name.Dest.Len()), src: append([]byte(nil), name.Src...)}
 		s.flows[key] = f
 		s.order = append(s.order, f)
 	}
 	f.used = now
-	if f.version != s.fib.version {
-		s.setLanes(f, hops)
-	}
 	return f
 }
 
-// setLanes makes hops the valid upstream faces of f, keeping the deficit of those that stay.
-func (s *flows) setLanes(f *flow, hops []NextHop) {
-	lanes := make([]*lane, 0, len(hops))
-	nearest := hops[0].Hops
-	for _, h := range hops {
-		u := s.ups[h.Face]
-		if u == nil || (nearest == 0 && h.Hops > 0) { // the producer is here
-			continue
-		}
-		var l *lane
-		for _, old := range f.lanes {
-			if old.up == u {
-				l = old
-			}
-		}
-		if l == nil {
-			l = &lane{flow: f, up: u}
-		}
-		lanes = append(lanes, l)
+// marsInterest forwards a new Interest of a flow: a probe, or one for Data, which is queued. It returns false for those that
+// go by best-route: ordinary names, and names with a marker from nodes that sent no label (protocol.md §3).
+func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, local bool, hdr *wire.Packet) bool {
+	name := wire.SplitFlow(e.interest.Name)
+	if name.Kind == wire.Plain || !local && !hdr.HasLabel {
+		return false
 	}
-	f.lanes, f.version = lanes, s.fib.version
+	f := s.flowOf(now, name)
+	var d *discovery
+	if local {
+		if name.Kind == wire.Discovery { // probing is this node's business
+			s.fail(e, wire.NackNoRoute)
+			return true
+		}
+		d = s.sourceEpoch(now, f)
+		if d == nil {
+			s.fail(e, wire.NackNoRoute)
+			return true
+		}
+		s.setHopLimit(e, uint8(d.room))
+	} else {
+		if f.source {
+			s.drop(DropLoop)
+			s.fail(e, wire.NackLoop)
+			return true
+		}
+		if d = s.join(f, hdr.Label); d.refuses(hdr.Label, false) {
+			s.drop(DropLoop)
+			s.fail(e, wire.NackLoop)
+			return true
+		}
+	}
+	e.disc = d
+	e.hdr.Label, e.hdr.HasLabel = d.label, true
+	if name.Kind == wire.Discovery {
+		tier, _, ok := name.Probe()
+		if !ok || tier > maxIndex {
+			s.drop(DropMalformed)
+			s.fail(e, wire.NackNoRoute)
+			return true
+		}
+		e.probe, e.probeIdx = true, int(tier)
+		s.probe(now, e, in)
+		return true
+	}
+	d.noteIngress(in, max(d.first, 0))
+	e.flow = f
+	s.express(now, e, false)
+	return true
 }
 
-// enqueue puts an Interest into its flow's queue and wakes the faces that may pull it.
+// setHopLimit lowers an Interest's HopLimit, so that Data Interests keep to the stretch that probes kept to.
+func (s *flows) setHopLimit(e *entry, hops uint8) {
+	if e.interest.HasHopLimit && e.interest.HopLimit > hops && e.interest.PatchHopLimit(e.buf, hops) {
+		e.interest.HopLimit = hops
+	}
+}
+
+// room is how many hops an Interest may still go.
+func (e *entry) room() int {
+	if !e.interest.HasHopLimit {
+		return maxHops
+	}
+	return int(e.interest.HopLimit)
+}
+
+// allows tells whether the Interest may leave by face: a valid upstream of its epoch, within its stretch, and no downstream.
+func (e *entry) allows(face machine.FaceID) bool {
+	p := e.disc.find(face)
+	return p != nil && e.disc.valid(p) && p.fits(e.room()) && e.inFace(face) == nil
+}
+
+// alternatives is the number of usable faces other than face that may take the Interest.
+func (e *entry) alternatives(face machine.FaceID) int {
+	n := 0
+	for _, l := range e.flow.lanes {
+		if l.up.face != face && l.up.usable() && e.allows(l.up.face) {
+			n++
+		}
+	}
+	return n
+}
+
+// setLanes gives f a lane for every face that one of its epochs may use, keeping the deficit of those that stay.
+func (s *flows) setLanes(f *flow) {
+	var lanes []*lane
+	for _, d := range f.epochs {
+		for i := range d.probes {
+			u := s.ups[d.probes[i].face]
+			if u == nil || laneOf(lanes, u) != nil {
+				continue
+			}
+			l := laneOf(f.lanes, u)
+			if l == nil {
+				l = &lane{flow: f, up: u}
+			}
+			lanes = append(lanes, l)
+		}
+	}
+	for _, old := range f.lanes {
+		if laneOf(lanes, old.up) == nil {
+			old.up.drop(old)
+		}
+	}
+	f.lanes = lanes
+}
+
+func laneOf(lanes []*lane, u *upstream) *lane {
+	for _, l := range lanes {
+		if l.up == u {
+			return l
+		}
+	}
+	return nil
+}
+
+// express queues an Interest of a flow, or sends another on by best-route.
+func (s *flows) express(now machine.Time, e *entry, again bool) {
+	if e.probe {
+		return // a probe is sent once: the source sends new ones
+	}
+	if e.flow == nil {
+		s.bestRoute(now, e, wire.NackNoRoute)
+		return
+	}
+	if again && len(e.out) > 0 {
+		e.avoid = e.out[len(e.out)-1].face
+	}
+	if !again && e.flow.live >= s.cfg.InterestQueue {
+		s.drop(DropInterestQueue)
+		s.fail(e, wire.NackCongestion)
+		return
+	}
+	s.enqueue(now, e, again)
+}
+
+// enqueue puts an Interest into its flow's queue and wakes the faces that may pull it. Without one it is refused, and the
+// source looks for new paths.
 func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	f := e.flow
 	if e.queued {
 		return // a retransmission waits already
+	}
+	possible := 0
+	for _, l := range f.lanes {
+		if l.up.up && e.allows(l.up.face) {
+			l.up.activate(l)
+			possible++
+		}
+	}
+	if possible == 0 {
+		s.drop(DropNoRoute)
+		s.rediscover(now, f)
+		s.fail(e, wire.NackNoRoute)
+		return
 	}
 	e.queued, e.since = true, now
 	f.live++
@@ -66,23 +189,22 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	} else {
 		f.fresh.push(ref{e, e.gen})
 	}
-	for _, l := range f.lanes {
-		l.up.activate(l)
-	}
-	if again || !s.wakeIdlest(now, f) {
+	if again || !s.wakeIdlest(now, e) {
 		for _, l := range f.lanes {
-			s.wake(l.up.face)
+			if l.active {
+				s.wake(l.up.face)
+			}
 		}
 	}
 }
 
-// wakeIdlest wakes the lane that has had unused credit for longest, so that flows spread in proportion to the rates of
-// their faces while the consumer asks for less than they could carry; false if no lane has credit.
-func (s *flows) wakeIdlest(now machine.Time, f *flow) bool {
+// wakeIdlest wakes the face that has had unused credit for longest among those that may take e, so that flows spread in
+// proportion to the rates of their faces while the consumer asks for less than they could carry; false if none has credit.
+func (s *flows) wakeIdlest(now machine.Time, e *entry) bool {
 	var best *lane
 	most := 0.0
-	for _, l := range f.lanes {
-		if idle := l.up.idle(now); idle > most {
+	for _, l := range e.flow.lanes {
+		if idle := l.up.idle(now); idle > most && e.allows(l.up.face) {
 			best, most = l, idle
 		}
 	}
@@ -101,7 +223,9 @@ func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again ma
 	}
 	if ok, at := u.affords(now); !ok {
 		// Several Interests may have been queued before this face was asked: others may take what it can't.
-		s.wakeIdlest(now, u.active[u.turn].flow)
+		if e := u.active[u.turn].flow.oldest(); e != nil {
+			s.wakeIdlest(now, e)
+		}
 		return p, false, at
 	}
 	e := u.pull()
@@ -134,6 +258,21 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packe
 	return p
 }
 
+// refused handles a Nack to a Data Interest of a flow. Congestion: the Interest waits one pacing interval, its credit being
+// spent a second time (protocol.md §4). Else the face is no upstream in this epoch, and another takes the Interest.
+func (s *flows) refused(now machine.Time, e *entry, u *upstream, reason wire.NackReason) {
+	if reason == wire.NackCongestion {
+		if u != nil {
+			u.ctrl.OnCongestion(now)
+			u.tokens -= e.cost
+		}
+	} else if u != nil {
+		e.disc.onNack(u.face, reason)
+		s.rediscover(now, e.flow)
+	}
+	s.enqueue(now, e, true)
+}
+
 // checkSilence suspends a face that owes answers and says nothing, unless no other could take over.
 func (s *flows) checkSilence(now machine.Time, u *upstream) {
 	if now < u.silenceDeadline() {
@@ -150,11 +289,15 @@ func (s *flows) checkSilence(now machine.Time, u *upstream) {
 // replaceable tells whether some flow that uses u has another usable face.
 func (s *flows) replaceable(u *upstream) bool {
 	for _, f := range s.order {
-		uses := false
+		uses, others := false, 0
 		for _, l := range f.lanes {
-			uses = uses || l.up == u
+			if l.up == u {
+				uses = true
+			} else if l.up.usable() && f.valid(l.up.face) {
+				others++
+			}
 		}
-		if uses && f.usable() > 1 {
+		if uses && others > 0 {
 			return true
 		}
 	}
@@ -189,13 +332,9 @@ func (s *flows) evict(f *flow) {
 		e.flow = nil
 	}
 	for _, l := range f.lanes {
-		for i := range l.up.active {
-			if l.up.active[i] == l {
-				l.up.deactivate(i)
-				break
-			}
-		}
+		l.up.drop(l)
 	}
+	f.epochs, f.lanes, f.evicted = nil, nil, true
 	delete(s.flows, f.name.Hash(s.pit.seed))
 	for i := range s.order {
 		if s.order[i] == f {

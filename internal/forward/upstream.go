@@ -172,6 +172,16 @@ func (u *upstream) deactivate(i int) {
 	}
 }
 
+// drop takes a lane out of the face's round.
+func (u *upstream) drop(l *lane) {
+	for i := range u.active {
+		if u.active[i] == l {
+			u.deactivate(i)
+			return
+		}
+	}
+}
+
 // pull takes the next Interest by deficit round robin in bytes over the active flows (MARS paper §III-D says round
 // robin; bytes make unequal chunk sizes fair). nil: no flow has one for this face.
 func (u *upstream) pull() *entry {
