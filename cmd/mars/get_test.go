@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -91,12 +92,11 @@ func TestGetToPipe(t *testing.T) {
 	}
 }
 
-// interrupt starts a fetch that stands still halfway and ends it by a signal. It returns what the fetch had stored, and
-// the producer's address.
-func (s *shell) interrupt(content []byte, sig syscall.Signal, code int) (*process, string) {
+// interrupt starts a fetch and ends it by a signal when a part is stored.
+func (s *shell) interrupt(content []byte, sig syscall.Signal, code int) *process {
 	s.t.Helper()
-	at := s.serve(content, 1)
-	p := s.start(false, "get", "/site/object", "--json", "--via", newTap(s.t, at[0], len(content)/2))
+	slow := s.serveSlowly(content, 1)
+	p := s.start(false, "get", "/site/object", "--json", "--via", slow[0])
 	// Progress comes once a second and the journal is written ten times a second: what the first progress that shows
 	// bytes counted is in the journal when the next one comes.
 	p.until(`"event":"progress".*"bytes":[1-9]\d*,"size"`)
@@ -107,13 +107,13 @@ func (s *shell) interrupt(content []byte, sig syscall.Signal, code int) (*proces
 	if s.exists("object") || !s.exists("object.mars-part") || !s.exists("object.mars-journal") {
 		s.t.Fatal("an interrupted fetch must leave a partial file and a journal, and no file")
 	}
-	return p, at[0]
+	return p
 }
 
 // resumes fetches the rest and checks that it was only the rest.
-func (s *shell) resumes(content []byte, at string) {
+func (s *shell) resumes(content []byte) {
 	s.t.Helper()
-	r := s.mars("get", "/site/object", "--json", "--via", at)
+	r := s.mars("get", "/site/object", "--json", "--via", s.serve(content, 1)[0])
 	r.want(s.t, 0)
 	s.same("object", content)
 	c := only(s.t, parseEvents(s.t, r.stdout), "complete")
@@ -131,8 +131,8 @@ func TestResumeAfterKill(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	content := random(4 << 20)
-	_, at := s.interrupt(content, syscall.SIGKILL, -1)
-	s.resumes(content, at)
+	s.interrupt(content, syscall.SIGKILL, -1)
+	s.resumes(content)
 }
 
 func TestResumeAfterInterrupt(t *testing.T) {
@@ -142,7 +142,7 @@ func TestResumeAfterInterrupt(t *testing.T) {
 			t.Parallel()
 			s := newShell(t)
 			content := random(4 << 20)
-			p, at := s.interrupt(content, sig, 130)
+			p := s.interrupt(content, sig, 130)
 			for _, text := range []string{"mars: get /site/object: interrupted\n", "run the same command again to resume; ", " of 4.2 MB are here"} {
 				if !strings.Contains(p.rest.String(), text) {
 					t.Errorf("no %q in %s", text, p.rest)
@@ -155,7 +155,7 @@ func TestResumeAfterInterrupt(t *testing.T) {
 			if e := only(t, parseEvents(t, events.String()), "error"); e["code"] != "interrupted" || e["exit_code"] != 130.0 {
 				t.Errorf("%v", e)
 			}
-			s.resumes(content, at)
+			s.resumes(content)
 		})
 	}
 }
@@ -165,9 +165,9 @@ func TestStartAnew(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	content := random(4 << 20)
-	_, at := s.interrupt(content, syscall.SIGINT, 130)
+	s.interrupt(content, syscall.SIGINT, 130)
 	s.write("object", []byte("what was there before"))
-	r := s.mars("get", "/site/object", "-C=false", "--json", "--via", at)
+	r := s.mars("get", "/site/object", "-C=false", "--json", "--via", s.serve(content, 1)[0])
 	r.want(t, 0)
 	s.same("object", content)
 	if c := only(t, parseEvents(t, r.stdout), "complete"); c["resumed_bytes"] != 0.0 {
@@ -181,9 +181,12 @@ func TestGetFails(t *testing.T) {
 	at := s.serve([]byte("short"), 1)
 	s.mars("get", "/site/nothing", "--via", at[0]).want(t, 3, "mars: get /site/nothing: not found", "\n  check the name")
 
-	// A port that nobody listens on any more.
-	silent := newTap(t, at[0], 0)
-	r := s.mars("get", "/site/object", "--json", "--stall", "1s", "--via", silent)
+	silent, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	r := s.mars("get", "/site/object", "--json", "--stall", "1s", "--via", "udp4://"+silent.LocalAddr().String())
 	r.want(t, 5, "mars: get /site/object: no answer", "--via")
 	e := only(t, parseEvents(t, r.stdout), "error")
 	if e["code"] != "timeout" || e["exit_code"] != 5.0 || e["message"] == "" || e["next"] == "" {

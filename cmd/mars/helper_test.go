@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -267,6 +268,15 @@ func (s *shell) serve(content []byte, n int) []string {
 	}
 	line := s.start(false, args...).until(`^serving served as /site on (.*)$`)[1]
 	return strings.Split(line, ", ")
+}
+
+// serveSlowly is serve at so low a rate that what happens in the middle of a fetch can be tested: 4 MB take 17 s.
+func (s *shell) serveSlowly(content []byte, n int) []string {
+	s.t.Helper()
+	fast := s.env
+	defer func() { s.env = fast }()
+	s.env = append(slices.Clone(fast), "MARS_NODE_GUEST_RATE=2Mbit")
+	return s.serve(content, n)
 }
 
 // random returns n bytes, the same each time.
