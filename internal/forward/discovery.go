@@ -92,10 +92,13 @@ type discovery struct {
 }
 
 // stretch is the hop budget of a flow whose source is d hops away: ⌈2·d⌉ − 1, but at least one hop more than the shortest,
-// or a relay beside a direct path could never be used.
-func stretch(d int) int {
-	if d >= unknownHops {
+// or a relay beside a direct path could never be used. Without detours it is that one hop more.
+func stretch(d int, mode DiscoveryMode) int {
+	switch {
+	case d >= unknownHops:
 		return maxHops
+	case mode == Direct:
+		return min(d+1, maxHops)
 	}
 	return min(max(2*d-1, d+1), maxHops)
 }
@@ -111,10 +114,7 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 	for _, h := range hops {
 		nearest = min(nearest, h.Hops)
 	}
-	most := stretch(nearest)
-	if mode == Direct {
-		most = min(most, nearest+1)
-	}
+	most := stretch(nearest, mode)
 	for _, h := range hops {
 		if h.Hops <= most || h.Hops == nearest {
 			d.probes = append(d.probes, probe{face: h.Face, hops: h.Hops, tierConv: -1})
@@ -131,7 +131,7 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 	}
 	d.tiers++
 	if source {
-		d.first, d.room = 0, stretch(nearest)
+		d.first, d.room = 0, most
 	}
 	return d
 }

@@ -40,7 +40,13 @@ type flows struct {
 	boot    uint32 // nonce of this run
 	epoch   uint32 // of the last epoch begun here
 	probing []*flow
-	seen    [4096]uint64 // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
+	seen    [4096]seenNonce // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
+}
+
+// seenNonce is an Interest that is gone.
+type seenNonce struct {
+	key  uint64 // of name and nonce
+	face machine.FaceID
 }
 
 func newFlows(cfg Config, bufs *pool, dropped *[dropReasons]uint64) flows {
@@ -159,7 +165,11 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 		return
 	}
 	key := s.nonceKey(i.Name, i.Nonce)
-	if s.seen[key%uint64(len(s.seen))] == key && key != 0 {
+	if seen := s.seen[key%uint64(len(s.seen))]; seen.key == key {
+		if seen.face == in { // the network duplicated it
+			s.drop(DropDuplicateInterest)
+			return
+		}
 		s.nack(in, tok, i.Wire, wire.NackDuplicate)
 		return
 	}
@@ -344,8 +354,10 @@ func (s *flows) unchargeOne(o *outRecord) {
 }
 
 func (s *flows) forget(e *entry) {
-	key := s.nonceKey(e.interest.Name, e.interest.Nonce)
-	s.seen[key%uint64(len(s.seen))] = key
+	for k := range e.in {
+		key := s.nonceKey(e.interest.Name, e.in[k].nonce)
+		s.seen[key%uint64(len(s.seen))] = seenNonce{key, e.in[k].face}
+	}
 	if e.queued {
 		e.queued = false
 		e.flow.live--

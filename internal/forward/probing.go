@@ -11,9 +11,10 @@ const (
 	// probeWindow bounds the outstanding probes of a flow; it begins at probeWindowMin and grows by one with each answer.
 	probeWindow    = 32
 	probeWindowMin = 4
-	// probeGap paces probes; probeIdle is how often a source whose window is full looks for tries that are over.
-	probeGap  = machine.Millisecond
-	probeIdle = 10 * machine.Millisecond
+	// probeGap paces probes, at no more than probesPerRTT in a round trip; probeIdle is how often a source whose window is full looks for tries that are over.
+	probeGap     = machine.Millisecond
+	probesPerRTT = 8
+	probeIdle    = 10 * machine.Millisecond
 	// probeLifetime is the lifetime of a probe, ms.
 	probeLifetime = 1000
 	// firstProbeTimeout holds while no round trip of a face is known.
@@ -165,8 +166,19 @@ func (s *flows) drive(now machine.Time, f *flow) {
 		f.probeAt = now + probeIdle
 		return
 	}
-	f.probeAt = now + probeGap
+	f.probeAt = now + s.probeGap(d)
 	s.sendProbe(now, f, d)
+}
+
+// probeGap is the least time between two probes.
+func (s *flows) probeGap(d *discovery) machine.Time {
+	var rtt machine.Time
+	for i := range d.probes {
+		if u := s.ups[d.probes[i].face]; u != nil && u.srtt > 0 && (rtt == 0 || u.srtt < rtt) {
+			rtt = u.srtt
+		}
+	}
+	return max(probeGap, rtt/probesPerRTT)
 }
 
 // converged puts a discovered epoch into use.
@@ -294,11 +306,18 @@ func (s *flows) answerProbe(now machine.Time, e *entry, c wire.Convergence) {
 		s.out = append(s.out, outbound{e.in[k].face, p})
 	}
 	s.forget(e)
-	if own != nil && !own.evicted {
+	if own != nil && own.discovering() {
 		own.window = min(own.window+1, probeWindow)
-		own.probeAt = now
-		s.drive(now, own)
+		if own.epochs[len(own.epochs)-1].advance() {
+			own.probeAt = now
+			s.drive(now, own)
+		}
 	}
+}
+
+// discovering tells whether the source is still probing.
+func (f *flow) discovering() bool {
+	return !f.evicted && len(f.epochs) > 0 && f.epochs[len(f.epochs)-1].finished == 0
 }
 
 // probeData handles PD Data that came by a face.
@@ -328,7 +347,7 @@ func (s *flows) probeNack(now machine.Time, from machine.FaceID, e *entry, reaso
 	}
 	own := e.owner
 	s.probe(now, e, in)
-	if own != nil && !own.evicted && own.probeAt > now {
-		own.probeAt = now
+	if own != nil && own.discovering() {
+		own.probeAt = min(own.probeAt, now)
 	}
 }

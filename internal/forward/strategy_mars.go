@@ -238,6 +238,9 @@ func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again ma
 
 // send records that e leaves by u and builds the packet.
 func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packet {
+	if n := len(e.out); n > 0 && e.out[n-1].nonce == e.interest.Nonce {
+		e.setNonce(s.rand.Uint32()) // or a node that both ways lead to would take it for a loop
+	}
 	o := e.outFace(u.face)
 	if o == nil {
 		e.out = append(e.out, outRecord{face: u.face})
