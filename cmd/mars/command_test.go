@@ -42,18 +42,24 @@ func TestServeEveryAddress(t *testing.T) {
 	}
 }
 
-// TestRelay: a relay from flags alone, between a producer and a fetch.
-func TestRelay(t *testing.T) {
+// TestRelays: two relays in a row, from flags alone, between a producer and a fetch that knows no distance.
+func TestRelays(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
 	content := random(1 << 20)
-	at := s.serve(content, 1)
-	p := s.start(true, "node", "--role", "relay", "--listen", "udp4://127.0.0.1:0", "--face", "up="+at[0], "--route", "/site=up:2")
-	relay := p.until(`msg=listening address=(\S+)`)[1]
-	s.mars("get", "/site/object", "--via", relay).want(t, 0, "verified")
+	next := s.serve(content, 1)[0]
+	var relays []*process
+	for _, route := range []string{"/site=up", "/site=up:2"} {
+		p := s.start(true, "node", "--role", "relay", "--listen", "udp4://127.0.0.1:0", "--face", "up="+next, "--route", route)
+		next = p.until(`msg=listening address=(\S+)`)[1]
+		relays = append(relays, p)
+	}
+	s.mars("get", "/site/object", "--via", next).want(t, 0, "verified")
 	s.same("object", content)
-	if code := p.end(syscall.SIGTERM); code != 0 {
-		t.Errorf("exit code %d: %s", code, p.rest)
+	for _, p := range relays {
+		if code := p.end(syscall.SIGTERM); code != 0 {
+			t.Errorf("exit code %d: %s", code, p.rest)
+		}
 	}
 }
 

@@ -170,6 +170,9 @@ func unsafe(generic bool, file string) string {
 	return ""
 }
 
+// unknownHops is the distance of a default route: it leads to everything, near and far.
+const unknownHops = 255
+
 // nodeConfig is that of a leaf which only fetches: over the faces after --via, else over those of the configuration.
 // The addresses and directories of the configuration belong to the node that runs all the time.
 func (f *getFlags) nodeConfig(c *cobra.Command) (*mars.Config, error) {
@@ -193,7 +196,7 @@ func (f *getFlags) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	for i := range cfg.Faces {
 		name := fmt.Sprintf("path%d", i+1)
 		cfg.Faces[i].Name = name
-		cfg.Routes = append(cfg.Routes, mars.RouteConfig{Prefix: "/", Via: name})
+		cfg.Routes = append(cfg.Routes, mars.RouteConfig{Prefix: "/", Via: name, Hops: unknownHops})
 	}
 	return cfg, nil
 }
@@ -202,7 +205,7 @@ func (f *getFlags) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 func noWay(config string) error {
 	return &misuse{"get: there is no way to the object: neither --via nor faces and routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
     faces: [{name: up, to: "udp4://host:port"}]
-    routes: [{prefix: /, via: up}]`, cmp.Or(config, mars.DefaultConfigPath()))}
+    routes: [{prefix: /, via: up, hops: %d}]`, cmp.Or(config, mars.DefaultConfigPath()), unknownHops)}
 }
 
 func parseVia(s string) (mars.FaceConfig, error) {
