@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,18 +55,18 @@ type target struct {
 }
 
 // bindConn binds a socket to local, whose port and address may be zero; remote, if valid, says which IP version will be
-// needed.
+// needed. Without either the socket takes both versions, where the system has both: IPv4 then comes in mapped form.
 func bindConn(local, remote netip.AddrPort, control func(network, address string, c syscall.RawConn) error) (*net.UDPConn, error) {
 	bind := local.String()
 	if !local.Addr().IsValid() {
 		bind = fmt.Sprintf(":%d", local.Port())
 	}
 	network := "udp"
-	switch {
-	case remote.Addr().Unmap().Is4():
+	switch version := cmp.Or(remote.Addr(), local.Addr()); {
+	case version.Unmap().Is4():
 		network = "udp4"
-	case remote.Addr().Is6():
-		network = "udp6"
+	case version.Is6():
+		network = "udp6" // of [::] IPv6 only; package net would take IPv4 too
 	}
 	cfg := net.ListenConfig{Control: control}
 	c, err := cfg.ListenPacket(context.Background(), network, bind)
@@ -87,6 +88,39 @@ func routeless(err error) bool {
 		}
 	}
 	return false
+}
+
+// deviceAddr is the address of ours to bind to where a socket can't be bound to the interface itself: one of the
+// interface's, of the IP version and the scope of remote.
+func deviceAddr(device string, remote netip.Addr) (netip.Addr, error) {
+	dev, err := net.InterfaceByName(device)
+	if err != nil {
+		return netip.Addr{}, noDevice(device, err)
+	}
+	all, err := dev.Addrs()
+	if err != nil {
+		return netip.Addr{}, fmt.Errorf("addresses of interface %s: %w", device, err)
+	}
+	remote = remote.Unmap()
+	for _, a := range all {
+		p, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue
+		}
+		ip := p.Addr()
+		if ip.Is4() != remote.Is4() || ip.Is6() && ip.IsLinkLocalUnicast() != remote.IsLinkLocalUnicast() {
+			continue
+		}
+		if ip.Is6() && ip.IsLinkLocalUnicast() {
+			ip = ip.WithZone(device)
+		}
+		return ip, nil
+	}
+	return netip.Addr{}, fmt.Errorf("interface %s has no address from which %v can be reached: give it one, or choose another interface", device, remote)
+}
+
+func noDevice(device string, err error) error {
+	return fmt.Errorf("there is no interface %s: choose one that `ip link` lists: %w", device, err)
 }
 
 // explain adds the next step to the errors that a person can do something about.

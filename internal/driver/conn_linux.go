@@ -18,6 +18,7 @@ type linuxConn struct {
 	udp    *net.UDPConn
 	raw    syscall.RawConn
 	remote netip.AddrPort                 // valid on a connected socket
+	device string                         // interface that the socket is bound to
 	local  atomic.Pointer[netip.AddrPort] // a new connection may have another one
 	linked atomic.Bool                    // the kernel knows remote; else it has no route there yet
 	v6     bool                           // an IPv6 socket, perhaps with IPv4 in mapped form
@@ -63,9 +64,23 @@ type sendSide struct {
 
 // open binds a socket and, if remote is valid, connects it. Having no route to remote is no error: routes come and go,
 // and until then sending fails.
-func open(local, remote netip.AddrPort) (batchConn, error) {
-	udp, err := bindConn(local, remote, setOptions)
-	if err != nil {
+func open(local, remote netip.AddrPort) (batchConn, error) { return openOn("", local, remote) }
+
+// openOn is open for a socket that sends and receives by one interface only ("": any), whatever the routes say.
+func openOn(device string, local, remote netip.AddrPort) (batchConn, error) {
+	udp, err := bindConn(local, remote, setOptions(device))
+	switch {
+	case err == nil:
+	case device != "" && errors.Is(err, unix.ENODEV):
+		return nil, noDevice(device, err)
+	case device != "" && errors.Is(err, unix.EPERM):
+		// Before Linux 5.7 it took CAP_NET_RAW; to bind to an address of the interface is what is left.
+		ip, err := deviceAddr(device, remote.Addr())
+		if err != nil {
+			return nil, err
+		}
+		return openOn("", netip.AddrPortFrom(ip, local.Port()), remote)
+	default:
 		return nil, err
 	}
 	raw, err := udp.SyscallConn()
@@ -73,7 +88,7 @@ func open(local, remote netip.AddrPort) (batchConn, error) {
 		udp.Close()
 		return nil, err
 	}
-	c := &linuxConn{udp: udp, raw: raw}
+	c := &linuxConn{udp: udp, raw: raw, device: device}
 	at := addrPort(udp.LocalAddr())
 	c.local.Store(&at)
 	c.in.call, c.out.call = c.recvmmsg, c.sendmmsg
@@ -103,6 +118,10 @@ func (c *linuxConn) reconnect() error {
 			none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
 			_, _, _ = syscall.Syscall(unix.SYS_CONNECT, s, uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
 		}
+		if c.device != "" {
+			// An interface that was away has another index now. Without CAP_NET_RAW the kernel refuses, and the old one stays.
+			_ = unix.BindToDevice(fd, c.device)
+		}
 		var name [unix.SizeofSockaddrInet6]byte
 		n := putSockaddr(&name, c.remote, c.v6)
 		if _, _, errno := syscall.Syscall(unix.SYS_CONNECT, s, uintptr(unsafe.Pointer(&name)), uintptr(n)); errno != 0 {
@@ -127,30 +146,37 @@ func sockname(fd int) (netip.AddrPort, bool) {
 	case *unix.SockaddrInet4:
 		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), true
 	case *unix.SockaddrInet6:
-		return netip.AddrPortFrom(netip.AddrFrom16(sa.Addr).Unmap(), uint16(sa.Port)), true
+		return netip.AddrPortFrom(scoped(netip.AddrFrom16(sa.Addr).Unmap(), sa.ZoneId), uint16(sa.Port)), true
 	}
 	return netip.AddrPort{}, false
 }
 
 // setOptions runs before the socket is bound, so that the first datagram already tells its destination.
-func setOptions(network, _ string, raw syscall.RawConn) error {
-	var err error
-	cerr := raw.Control(func(s uintptr) {
-		fd := int(s)
-		if network == "udp4" {
-			err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
-		} else {
-			err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+func setOptions(device string) func(network, _ string, raw syscall.RawConn) error {
+	return func(network, _ string, raw syscall.RawConn) error {
+		var err error
+		cerr := raw.Control(func(s uintptr) {
+			fd := int(s)
+			if device != "" {
+				if err = unix.BindToDevice(fd, device); err != nil {
+					return
+				}
+			}
+			if network == "udp4" {
+				err = unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_PKTINFO, 1)
+			} else {
+				err = unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_RECVPKTINFO, 1)
+			}
+			// The kernel caps these, and an old one doesn't know the last: all of that only costs speed.
+			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bufferWish)
+			_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, bufferWish)
+			_ = unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1)
+		})
+		if cerr != nil {
+			return cerr
 		}
-		// The kernel caps these, and an old one doesn't know the last: all of that only costs speed.
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, bufferWish)
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUF, bufferWish)
-		_ = unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1)
-	})
-	if cerr != nil {
-		return cerr
+		return err
 	}
-	return err
 }
 
 // probe learns what the socket is and can do.

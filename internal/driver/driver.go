@@ -43,6 +43,7 @@ type Options struct {
 type FaceSpec struct {
 	Remote    netip.AddrPort    // the peer
 	Local     netip.AddrPort    // our side; address and port may each be zero, and the system chooses
+	Device    string            // interface to send and receive by, whatever the routes say; "": the system chooses
 	Face      machine.Face      // as the Machine is told; MTU 0: Options.MTU
 	Name      string            // for people; it needn't be unique
 	Protector machine.Protector // nil: machine.Null
@@ -107,8 +108,8 @@ func (d *Driver) OnTurn(f func(now machine.Time)) { d.onTurn = append(d.onTurn, 
 
 // Listen opens an unconnected socket and returns the address that it got. A datagram of an unknown pair of local address
 // and remote address and port makes an on-demand face; what that face sends leaves from the address that the peer
-// addressed. An invalid address with a port means every address of IPv4 and IPv6. The error says what to do when the
-// port is in use.
+// addressed. An invalid address with a port means every address of IPv4 and IPv6, by one socket; [::] means every one of
+// IPv6. The error says what to do when the port is in use.
 func (d *Driver) Listen(addr netip.AddrPort) (netip.AddrPort, error) {
 	conn, err := open(addr, netip.AddrPort{})
 	if err != nil {
@@ -124,7 +125,10 @@ func (d *Driver) Dial(spec FaceSpec) (machine.FaceID, error) {
 	if !spec.Remote.IsValid() || spec.Remote.Port() == 0 {
 		return 0, fmt.Errorf("face %q: the remote address %v lacks an address or a port", spec.Name, spec.Remote)
 	}
-	conn, err := open(spec.Local, spec.Remote)
+	if local := spec.Local.Addr(); local.IsValid() && local.Unmap().Is4() != spec.Remote.Addr().Unmap().Is4() {
+		return 0, fmt.Errorf("face %q: from %v nothing can be sent to %v, an address of another IP version", spec.Name, local, spec.Remote.Addr())
+	}
+	conn, err := openOn(spec.Device, spec.Local, spec.Remote)
 	if err != nil {
 		return 0, fmt.Errorf("face %q to %v: %w", spec.Name, spec.Remote, err)
 	}

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"encoding/binary"
+	"net"
 	"net/netip"
 	"strconv"
 
@@ -23,10 +24,7 @@ func parseSockaddr(b []byte) (a netip.AddrPort, ok bool) {
 			return netip.AddrPort{}, false
 		}
 		ip := netip.AddrFrom16([16]byte(b[8:24])).Unmap()
-		if scope := binary.NativeEndian.Uint32(b[24:]); ip.IsLinkLocalUnicast() && ip.Is6() {
-			ip = ip.WithZone(strconv.FormatUint(uint64(scope), 10))
-		}
-		return netip.AddrPortFrom(ip, port), true
+		return netip.AddrPortFrom(scoped(ip, binary.NativeEndian.Uint32(b[24:])), port), true
 	}
 	return netip.AddrPort{}, false
 }
@@ -53,16 +51,27 @@ func putSockaddr(b *[unix.SizeofSockaddrInet6]byte, a netip.AddrPort, v6 bool) i
 	return unix.SizeofSockaddrInet6
 }
 
-// scopeID is the interface index of a zone in the form that parseSockaddr gives; 0: none.
+// scoped returns ip with a zone if it is of the kind that is only unique on one link (RFC 4007 §6).
+func scoped(ip netip.Addr, scope uint32) netip.Addr {
+	if ip.Is6() && ip.IsLinkLocalUnicast() {
+		return ip.WithZone(strconv.FormatUint(uint64(scope), 10))
+	}
+	return ip
+}
+
+// scopeID is the interface index of a zone: in the form that scoped gives, or the name that people write; 0: none.
 func scopeID(a netip.Addr) uint32 {
 	if a.Zone() == "" {
 		return 0
 	}
-	id, err := strconv.ParseUint(a.Zone(), 10, 32)
-	if err != nil {
-		return 0
+	if id, err := strconv.ParseUint(a.Zone(), 10, 32); err == nil {
+		return uint32(id)
 	}
-	return uint32(id)
+	dev, err := net.InterfaceByName(a.Zone())
+	if err != nil {
+		return 0 // the kernel refuses the address until the interface is there
+	}
+	return uint32(dev.Index)
 }
 
 // control is what we read from the control messages of one datagram.
@@ -94,11 +103,7 @@ func parseControl(b []byte) (c control) {
 			// ipi_spec_dst, the address that a reply should leave from: ipi_addr may be a broadcast address.
 			c.local = netip.AddrFrom4([4]byte(body[4:8]))
 		case level == unix.IPPROTO_IPV6 && kind == unix.IPV6_PKTINFO && len(body) >= unix.SizeofInet6Pktinfo:
-			c.local = netip.AddrFrom16([16]byte(body[:16])).Unmap()
-			if c.local.Is6() && c.local.IsLinkLocalUnicast() {
-				index := binary.NativeEndian.Uint32(body[16:])
-				c.local = c.local.WithZone(strconv.FormatUint(uint64(index), 10))
-			}
+			c.local = scoped(netip.AddrFrom16([16]byte(body[:16])).Unmap(), binary.NativeEndian.Uint32(body[16:]))
 		case level == unix.SOL_UDP && kind == unix.UDP_GRO && len(body) >= 4:
 			if size := int32(binary.NativeEndian.Uint32(body)); size > 0 {
 				c.segment = int(size)
