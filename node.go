@@ -45,7 +45,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		return nil, err
 	}
 	seed, src := binary.BigEndian.Uint64(random[:8]), random[8:]
-	fc := forward.Config{Seed: seed, Relay: cfg.Node.Role == RoleRelay}
+	fc := forward.Config{Seed: seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay}
 	if cfg.Node.Strategy == StrategyBestRoute {
 		fc.Strategy = forward.BestRoute
 	}
