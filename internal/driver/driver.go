@@ -20,6 +20,7 @@ var ErrClosed = errors.New("the driver has ended")
 const (
 	DefaultMTU      = 1400 // bytes of datagram: what passes nearly every tunnel
 	DefaultMaxFaces = 1024
+	DefaultIdle     = 5 * time.Minute // several keep-alives of a peer behind a NAT may get lost
 )
 
 // Options set up a Driver; the zero value serves.
@@ -32,6 +33,8 @@ type Options struct {
 	Log *slog.Logger
 	// MaxFaces bounds the on-demand faces; when they are all taken the longest idle one makes room. 0: DefaultMaxFaces.
 	MaxFaces int
+	// Idle is after how long without anything from its peer an on-demand face ends, in real time. 0: DefaultIdle; < 0: never.
+	Idle time.Duration
 	// MTU is the datagram size of faces that name none, bytes. 0: DefaultMTU.
 	MTU int
 	// Accept decides whether a datagram from an unknown peer makes a face, and describes it. It is called on the loop
@@ -47,6 +50,14 @@ type FaceSpec struct {
 	Face      machine.Face      // as the Machine is told; MTU 0: Options.MTU
 	Name      string            // for people; it needn't be unique
 	Protector machine.Protector // nil: machine.Null
+	KeepAlive KeepAlive         // the zero value: none
+}
+
+// KeepAlive is what a face sends when nothing has left by it for a while, so that the mapping of a NAT on the way to the
+// peer lives on (RFC 4787 §4.3), and with it the way back. The peer must take the datagram and need not answer.
+type KeepAlive struct {
+	Every    time.Duration // real time; 0: never
+	Datagram []byte        // a packet of the Machine's protocol; it isn't changed
 }
 
 // A Driver runs one Machine. Its methods may be called from every goroutine.
@@ -72,6 +83,8 @@ type Driver struct {
 	byID    map[machine.FaceID]*face
 	guests  guests
 	muted   []*face
+	keepers []*face      // those with a keep-alive
+	idleAt  machine.Time // no face is idle for too long before this
 	ready   []machine.FaceID
 	train   *train // empty between two pulls
 	plain   []byte // a datagram before it is sealed or after it was opened
@@ -85,6 +98,9 @@ func New(m machine.Machine, o Options) *Driver {
 	if o.MaxFaces <= 0 {
 		o.MaxFaces = DefaultMaxFaces
 	}
+	if o.Idle == 0 {
+		o.Idle = DefaultIdle
+	}
 	if o.MTU <= 0 {
 		o.MTU = DefaultMTU
 	}
@@ -94,6 +110,7 @@ func New(m machine.Machine, o Options) *Driver {
 		byID:   map[machine.FaceID]*face{},
 		guests: newGuests(o.MaxFaces),
 		train:  newTrain(),
+		idleAt: machine.Never,
 	}
 	d.calls.init()
 	return d
@@ -142,6 +159,7 @@ func (d *Driver) dial(spec FaceSpec, conn batchConn) (machine.FaceID, error) {
 	}
 	f := newFace(id, spec.Name, spec.Face, d.opt.MTU, spec.Protector)
 	f.target.remote = plain(spec.Remote)
+	f.keepAlive = spec.KeepAlive
 	f.sock = newSocket(d, conn, f)
 	return id, d.add(f.sock)
 }
@@ -210,12 +228,13 @@ func (d *Driver) faceUp(now machine.Time, f *face) {
 	f.up.Store(true)
 	d.log.Info("face up", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.onDemand)
 	d.machine.FaceUp(now, f.id, f.face)
+	d.watch(now, f)
 }
 
 func (d *Driver) faceDown(now machine.Time, f *face) {
 	delete(d.byID, f.id)
 	d.guests.remove(f)
-	d.muted = without(d.muted, f)
+	d.muted, d.keepers = without(d.muted, f), without(d.keepers, f)
 	f.sock.waiting = without(f.sock.waiting, f)
 	f.up.Store(false)
 	d.mu.Lock()

@@ -54,6 +54,7 @@ type face struct {
 	overhead  int
 	target    target
 	sock      *socket
+	keepAlive KeepAlive
 	onDemand  bool
 	up        atomic.Bool
 
@@ -62,6 +63,8 @@ type face struct {
 	until machine.Time  // not pulled before this; 0: not muted
 	pause time.Duration // the last one
 	last  machine.Time  // last failure
+	sent  machine.Time  // when something was last handed to the kernel, or the face came up
+	seen  machine.Time  // when something last came, or the face came up
 
 	datagramsIn, bytesIn, datagramsOut, bytesOut atomic.Uint64
 	sendErrors, oversized, receiveDrops          atomic.Uint64
@@ -83,6 +86,7 @@ func newFace(id machine.FaceID, name string, desc machine.Face, mtu int, p machi
 // hear notes that the peer is there.
 func (d *Driver) hear(now machine.Time, f *face) {
 	f.heard.Store(int64(now))
+	f.seen = now
 	if f.until != 0 {
 		f.until = 0
 		d.muted = without(d.muted, f)

@@ -56,7 +56,7 @@ func (d *Driver) shutdown() error {
 // setAlarm arranges for a wake-up at the next moment that matters.
 func (d *Driver) setAlarm(a alarm) {
 	now := d.clock.now()
-	next := min(d.machine.Deadline(), d.unmute(now))
+	next := min(d.machine.Deadline(), d.unmute(now), d.idleAt)
 	if next == machine.Never {
 		a.set(0)
 		return
@@ -75,6 +75,9 @@ func (d *Driver) turn() bool {
 	now := d.clock.now()
 	if d.machine.Deadline() <= now {
 		d.machine.Advance(now)
+	}
+	if d.idleAt <= now {
+		d.checkIdle(now)
 	}
 	for _, f := range d.onTurn {
 		f(now)
@@ -246,6 +249,9 @@ func (d *Driver) send(now machine.Time, f *face, t *train) {
 		from := t.first
 		n, err := f.sock.conn.send(t, f.target)
 		t.first += n
+		if n > 0 {
+			f.sent = now
+		}
 		f.datagramsOut.Add(uint64(n))
 		f.bytesOut.Add(uint64(t.start(t.first) - t.start(from)))
 		switch {
