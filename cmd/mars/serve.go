@@ -22,9 +22,9 @@ func serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve DIR --prefix /NAME",
 		Short: "Serve the files below a directory, until it is stopped",
-		Long: `Serves every regular file below DIR as /NAME/path/of/the/file, and prints the command that gets one. A file is hashed when
-it is first asked for. SIGINT and SIGTERM end it with exit code 0. It listens on UDP port 6363 of every IPv4 address, or
-where --listen or the configuration says.`,
+		Long: `Serves every regular file below DIR as /NAME/path/of/the/file, and prints the command that gets one. Files are hashed in
+the background, those that are asked for at once. SIGINT and SIGTERM end it with exit code 0. It listens on UDP port 6363 of
+every IPv4 address, or where --listen or the configuration says.`,
 		Example: `  mars serve ./data --prefix /site/data
   mars serve ./data --prefix /site/data --listen udp4://192.0.2.1:6363 --listen udp4://198.51.100.1:6363`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
