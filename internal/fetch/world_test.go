@@ -42,10 +42,11 @@ type world struct {
 }
 
 type flight struct {
-	at   machine.Time
-	seq  uint64
-	data []byte
-	do   func() // instead of data
+	at     machine.Time
+	seq    uint64
+	data   []byte
+	do     func() // instead of data
+	spoilt bool   // a test has changed data
 }
 
 // app is what the application has of one transfer.
