@@ -284,6 +284,17 @@ func (d *discovery) onNack(face machine.FaceID, reason wire.NackReason) {
 	}
 }
 
+// untried tells whether a face of an open tier waits for a probe.
+func (d *discovery) untried() bool {
+	tier := d.reach(d.index, d.room)
+	for i := range d.probes {
+		if p := &d.probes[i]; p.tier <= tier && p.state == unsent && d.open(p, d.room) {
+			return true
+		}
+	}
+	return false
+}
+
 // expire counts the tries that are over; the source calls it, since nothing else may arrive.
 func (d *discovery) expire(now machine.Time) {
 	for i := range d.probes {

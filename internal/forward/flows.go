@@ -102,7 +102,7 @@ func (s *flows) rebind(now machine.Time, u *upstream) {
 			o.dead = true
 			s.unchargeOne(o)
 			if e.flow != nil && !e.queued {
-				e.avoid = u.face
+				e.avoid, e.lost = u.face, true
 				s.enqueue(now, e, true)
 			}
 		}

@@ -46,6 +46,7 @@ type entry struct {
 	probeIdx int        // its ProbeIdx
 	queued   bool       // waits in its flow's Interest queue
 	since    machine.Time
+	lost     bool           // sent, and not answered in time
 	avoid    machine.FaceID // face that lost it: retransmissions go elsewhere if they can
 
 	expiry      machine.Time
@@ -145,7 +146,7 @@ func (p *pit) remove(e *entry) {
 	}
 	p.wheel.disarm(e)
 	e.live, e.chain, e.flow, e.queued, e.avoid = false, nil, nil, false, 0
-	e.disc, e.owner, e.probe, e.probeIdx = nil, nil, false, 0
+	e.disc, e.owner, e.probe, e.probeIdx, e.lost = nil, nil, false, 0, false
 	e.in, e.out, e.hdr = e.in[:0], e.out[:0], wire.Packet{}
 	p.free = append(p.free, e)
 	p.live--

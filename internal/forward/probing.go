@@ -162,7 +162,7 @@ func (s *flows) drive(now machine.Time, f *flow) {
 		s.converged(now, f, d)
 		return
 	}
-	if f.outstanding >= f.window {
+	if f.outstanding >= f.window && (f.outstanding >= probeWindow || !d.untried()) {
 		f.probeAt = now + probeIdle
 		return
 	}

@@ -16,8 +16,8 @@ type rig struct {
 	sent map[machine.FaceID][]sent // everything transmitted and not yet answered, by face
 	// label is sent with Interests of flows: by default that of a source.
 	label wire.Label
-	out  strings.Builder
-	seq  uint64
+	out   strings.Builder
+	seq   uint64
 }
 
 // failing is what a rig needs of a test; rapid's and the fuzzer's do too.

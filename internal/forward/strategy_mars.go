@@ -93,9 +93,14 @@ func (e *entry) room() int {
 }
 
 // allows tells whether the Interest may leave by face: a valid upstream of its epoch, within its stretch, and no downstream.
+// One that was lost may also try a face that discovery hasn't reached yet: the label keeps it safe, and a flow whose
+// shortest paths are silent goes on.
 func (e *entry) allows(face machine.FaceID) bool {
 	p := e.disc.find(face)
-	return p != nil && e.disc.valid(p) && p.fits(e.room()) && e.inFace(face) == nil
+	if p == nil || !e.disc.open(p, e.room()) || e.inFace(face) != nil {
+		return false
+	}
+	return e.disc.valid(p) || e.lost && e.disc.mode != Literal
 }
 
 // alternatives is the number of usable faces other than face that may take the Interest.
@@ -152,7 +157,7 @@ func (s *flows) express(now machine.Time, e *entry, again bool) {
 		return
 	}
 	if again && len(e.out) > 0 {
-		e.avoid = e.out[len(e.out)-1].face
+		e.avoid, e.lost = e.out[len(e.out)-1].face, true
 	}
 	if !again && e.flow.live >= s.cfg.InterestQueue {
 		s.drop(DropInterestQueue)
