@@ -1,0 +1,279 @@
+package route
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// Config describes a Router. Durations and bounds that are 0 take the default in parentheses.
+type Config struct {
+	ID    uint64 // of the node, unique in the overlay
+	Boot  uint32 // nonce of this run: another one after each restart
+	Relay bool   // passes on what isn't its own; other nodes, leaves, are never on the way to a third
+	Seed  uint64 // of the jitter
+
+	// Sign returns the signature of the part of our own advertisements that Split returns as signed, at most
+	// MaxSignature bytes. nil: none.
+	Sign func(signed []byte) []byte
+	// Authentic tells whether an advertisement comes from origin; Split takes it apart. nil: all do.
+	Authentic func(origin uint64, announcement []byte) bool
+	// Verify tells whether origin may announce prefix, as it does in announcement. nil: everybody may announce
+	// everything. It is called for every prefix of every new advertisement, with the same announcement.
+	Verify func(origin uint64, prefix wire.Name, announcement []byte) bool
+
+	Hello    machine.Time // longest silence of ours on a face (250 ms)
+	Dead     machine.Time // silence after which a face is dead (750 ms)
+	Coalesce machine.Time // from a change of the map to the computation (10 ms)
+	Refresh  machine.Time // between advertisements that say nothing new (10 min)
+	Expire   machine.Time // age at which an advertisement is forgotten (30 min); the same at all nodes
+
+	MaxNodes int // in the map (8192)
+	MaxBytes int // of all advertisements (16 MiB)
+}
+
+func (c Config) withDefaults() Config {
+	orTime := func(t *machine.Time, d machine.Time) {
+		if *t <= 0 {
+			*t = d
+		}
+	}
+	orTime(&c.Hello, 250*machine.Millisecond)
+	orTime(&c.Dead, 750*machine.Millisecond)
+	orTime(&c.Coalesce, 10*machine.Millisecond)
+	orTime(&c.Refresh, 600*machine.Second)
+	orTime(&c.Expire, 1800*machine.Second)
+	if c.MaxNodes <= 0 {
+		c.MaxNodes = 8192
+	}
+	c.MaxNodes = min(c.MaxNodes, 1<<15) // hop counts are 16 bits wide
+	if c.MaxBytes <= 0 {
+		c.MaxBytes = 16 << 20
+	}
+	return c
+}
+
+// Router is the routing of one node. Make it with New. After any call drain Ready and Transmit, ask for Changes and
+// read Deadline.
+type Router struct {
+	clock
+	database
+	own
+	cfg    Config
+	random *rand.Rand
+	graph  graph
+	table  table
+	count  Counters
+
+	faces      []*face      // by id
+	neighbours []*neighbour // by id and boot nonce
+	sessions   uint32       // begun on any face
+	number     uint32       // of the last message to be acknowledged, to anybody
+	computeAt  machine.Time
+	changed    bool    // Changes may have something to tell
+	in         message // being received
+	out        []byte  // being composed
+}
+
+// New returns a Router without faces and prefixes.
+func New(cfg Config) *Router {
+	cfg = cfg.withDefaults()
+	return &Router{
+		cfg:       cfg,
+		random:    rand.New(rand.NewPCG(cfg.Seed, cfg.ID)),
+		database:  database{slots: make([]slot, 1), slotOf: map[uint64]int32{}, nextExpiry: machine.Never},
+		table:     table{numbers: map[string]int32{}},
+		computeAt: machine.Never,
+		own:       own{issueAt: machine.Never},
+	}
+}
+
+// FaceUp tells that a face to another node exists, or has come back. Several faces may lead to one neighbour.
+func (r *Router) FaceUp(now machine.Time, id machine.FaceID) {
+	r.tick(now)
+	i, ok := r.face(id)
+	if !ok {
+		r.faces = slices.Insert(r.faces, i, &face{id: id})
+	}
+	f := r.faces[i]
+	f.up, f.restarted = true, false
+	f.helloAt = r.now + r.interval()
+	r.begin(f)
+}
+
+// FaceDown tells that a face is gone.
+func (r *Router) FaceDown(now machine.Time, id machine.FaceID) {
+	r.tick(now)
+	if f := r.liveFace(id); f != nil {
+		r.begin(f)
+		f.up, f.due = false, false
+		r.changed = true
+	}
+}
+
+// Announce makes this node an origin of prefix. It returns false, and changes nothing, beyond MaxName, MaxPrefixes or
+// MaxNames.
+func (r *Router) Announce(now machine.Time, prefix wire.Name) bool {
+	r.tick(now)
+	i, ok := slices.BinarySearchFunc(r.own.prefixes, prefix, wire.Name.Compare)
+	if ok {
+		return true
+	}
+	size := 2 + len(prefix)
+	for _, p := range r.own.prefixes {
+		size += 2 + len(p)
+	}
+	if len(prefix) > MaxName || len(r.own.prefixes) >= MaxPrefixes || size > MaxNames {
+		r.drop(TooManyPrefixes)
+		return false
+	}
+	r.own.prefixes = slices.Insert(r.own.prefixes, i, prefix.Clone())
+	r.reissue()
+	return true
+}
+
+// Withdraw ends Announce.
+func (r *Router) Withdraw(now machine.Time, prefix wire.Name) {
+	r.tick(now)
+	if i, ok := slices.BinarySearchFunc(r.own.prefixes, prefix, wire.Name.Compare); ok {
+		r.own.prefixes = slices.Delete(r.own.prefixes, i, i+1)
+		r.reissue()
+	}
+}
+
+// Receive handles one message from a neighbour. It keeps no part of it.
+func (r *Router) Receive(now machine.Time, id machine.FaceID, b []byte) {
+	r.tick(now)
+	r.count.MessagesIn++
+	r.count.BytesIn += uint64(len(b))
+	f := r.liveFace(id)
+	if f == nil {
+		r.drop(UnknownFace)
+		return
+	}
+	m := &r.in
+	if why, ok := m.decode(b); !ok {
+		r.drop(why)
+		return
+	}
+	if !r.hear(f, m.header) {
+		return
+	}
+	n := f.linked
+	if n == nil {
+		if len(m.acks)+len(m.summaries)+len(m.adverts) > 0 {
+			r.drop(OneWay)
+		}
+		return
+	}
+	if m.number != 0 {
+		r.owe(n, m.number)
+	}
+	for _, list := range m.acks {
+		for ; len(list) > 0; list = list[4:] {
+			r.acknowledged(n, binary.BigEndian.Uint32(list))
+		}
+	}
+	for _, c := range m.adverts {
+		r.accept(n, c)
+	}
+	for _, s := range m.summaries {
+		r.heed(n, s)
+	}
+}
+
+// Transmit writes the next message for a face into buf and returns its length, at most MaxMessage. 0: nothing to send
+// now. −n: the next message needs n bytes, buf is too small, and the message is kept.
+func (r *Router) Transmit(now machine.Time, id machine.FaceID, buf []byte) int {
+	r.tick(now)
+	f := r.liveFace(id)
+	if f == nil || !f.ready() {
+		return 0
+	}
+	if len(buf) < headerLen {
+		return -headerLen
+	}
+	h := r.head(f)
+	b := append(r.out[:0], make([]byte, headerLen)...)
+	if n := f.linked; n != nil && n.via() == f && n.pending() {
+		number := max(r.number+1, 1)
+		var reliable bool
+		var need int
+		if b, reliable, need = r.compose(n, b, min(len(buf), MaxMessage), number); need > 0 {
+			return -need
+		}
+		if reliable {
+			h.number, r.number = number, number
+		}
+	}
+	r.out = b
+	if len(b) == headerLen && !f.due {
+		return 0
+	}
+	h.put(b)
+	f.due, f.ask = false, false
+	f.helloAt = r.now + r.interval()
+	r.count.MessagesOut++
+	r.count.BytesOut += uint64(len(b))
+	return copy(buf, b)
+}
+
+// ready tells whether f may have something to send now.
+func (f *face) ready() bool {
+	return f.up && (f.due || f.linked != nil && f.linked.via() == f && f.linked.pending())
+}
+
+// Ready appends to dst the faces that may have something to send now, ascending.
+func (r *Router) Ready(dst []machine.FaceID) []machine.FaceID {
+	for _, f := range r.faces {
+		if f.ready() {
+			dst = append(dst, f.id)
+		}
+	}
+	return dst
+}
+
+// Advance fires the timers due by now.
+func (r *Router) Advance(now machine.Time) {
+	r.tick(now)
+	for _, f := range r.faces {
+		r.advanceFace(f)
+	}
+	for _, n := range r.neighbours {
+		r.advanceNeighbour(n)
+	}
+	r.expire()
+	r.issue()
+	if r.now >= r.computeAt {
+		r.computeAt = machine.Never
+		r.compute()
+	}
+}
+
+// Deadline is the next moment at which Advance has something to do.
+func (r *Router) Deadline() machine.Time { return r.clock.outside(r.deadline()) }
+
+// deadline is the same in our own time.
+func (r *Router) deadline() machine.Time {
+	at := min(r.issueAt, r.refreshAt, r.computeAt, r.nextExpiry)
+	for _, f := range r.faces {
+		at = min(at, f.deadline())
+	}
+	for _, n := range r.neighbours {
+		at = min(at, n.deadline())
+	}
+	return at
+}
+
+// Neighbour returns the id of the node at the other end of a face; up: both ends hear each other. Before that the id
+// is what was heard last, 0 when nothing was.
+func (r *Router) Neighbour(id machine.FaceID) (node uint64, up bool) {
+	f := r.liveFace(id)
+	if f == nil || !f.heard {
+		return 0, false
+	}
+	return f.peer, f.linked != nil
+}
