@@ -10,77 +10,92 @@ import (
 	"mars/internal/wire"
 )
 
+// bookNames are the names that TestBooksBalance asks for: five flows, and ordinary ones.
+func bookNames() []wire.Name {
+	names := make([]wire.Name, 0, 40)
+	for i := range 40 {
+		uri := fmt.Sprintf("/site/src%d/32=dt/o/v=1/seg=%d", i%5, i)
+		if i%4 == 0 {
+			uri = fmt.Sprintf("/site/plain/%d", i)
+		}
+		names = append(names, wire.MustParseName(uri))
+	}
+	return names
+}
+
+const (
+	bookFaces = 4
+	bookQueue = 8
+	bookPIT   = 50
+	bookFlows = 3
+)
+
+// randomStep does something to the rig.
+func randomStep(t *rapid.T, r *rig, names []wire.Name) {
+	face := machine.FaceID(rapid.IntRange(1, bookFaces).Draw(t, "face"))
+	name := rapid.SampledFrom(names).Draw(t, "name")
+	switch rapid.IntRange(0, 9).Draw(t, "action") {
+	case 0, 1, 2, 3:
+		r.interest(face, wire.Interest{
+			Name: name, Nonce: rapid.Uint32Range(1, 20).Draw(t, "nonce"), HasNonce: true,
+			Lifetime: rapid.Uint64Range(1, 3000).Draw(t, "lifetime"), HopLimit: 5, HasHopLimit: true,
+		}, "")
+	case 4, 5:
+		r.data(face, name, rapid.IntRange(0, 8000).Draw(t, "size"), &wire.Feedback{
+			InterestItems: rapid.Uint32().Draw(t, "items"), InterestCapacity: rapid.Uint32().Draw(t, "capacity"),
+		})
+	case 6:
+		r.nack(face, name, rapid.SampledFrom([]wire.NackReason{wire.NackCongestion, wire.NackNoRoute, wire.NackDuplicate, 0}).Draw(t, "reason"))
+	case 7:
+		r.now += machine.Time(rapid.Int64Range(0, int64(machine.Second)).Draw(t, "pause"))
+		r.fw.Advance(r.now)
+	case 8:
+		r.drain()
+	default:
+		if rapid.Bool().Draw(t, "down") {
+			r.fw.FaceDown(r.now, face)
+		} else {
+			r.fw.FaceUp(r.now, face, machine.Face{MTU: 1400})
+		}
+	}
+}
+
 // TestBooksBalance drives a forwarder with random packets, losses, face events and times: its books balance after every
 // step, its queues keep their bounds, every Interest that it took ends in Data, a Nack or an expiry, and in the end
 // nothing is left.
 func TestBooksBalance(t *testing.T) {
+	names := bookNames()
 	rapid.Check(t, func(t *rapid.T) {
-		r := &rig{t: t, fw: New(Config{Seed: 1, Relay: true, InterestQueue: 8, MaxPIT: 50, MaxFlows: 3}), sent: map[machine.FaceID][]sent{}, label: sourceLabel}
-		const faces = 4
-		for f := machine.FaceID(1); f <= faces; f++ {
-			r.fw.FaceUp(r.now, f, machine.Face{MTU: 1400, Rate: float64(f-1) * 1e6})
+		fw := New(Config{Seed: 1, Relay: true, InterestQueue: bookQueue, MaxPIT: bookPIT, MaxFlows: bookFlows})
+		r := &rig{t: t, fw: fw, sent: map[machine.FaceID][]sent{}, label: sourceLabel}
+		for f := machine.FaceID(1); f <= bookFaces; f++ {
+			fw.FaceUp(r.now, f, machine.Face{MTU: 1400, Rate: float64(f-1) * 1e6})
 		}
-		r.fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 2, Hops: 1})
-		r.fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 3, Hops: 1})
-		r.fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 4, Hops: 2})
-		names := make([]wire.Name, 0, 40)
-		for i := range 40 {
-			uri := fmt.Sprintf("/site/src%d/32=dt/o/v=1/seg=%d", i%5, i)
-			if i%4 == 0 {
-				uri = fmt.Sprintf("/site/plain/%d", i)
-			}
-			names = append(names, wire.MustParseName(uri))
-		}
-		step := func() {
-			face := machine.FaceID(rapid.IntRange(1, faces).Draw(t, "face"))
-			name := rapid.SampledFrom(names).Draw(t, "name")
-			switch rapid.IntRange(0, 9).Draw(t, "action") {
-			case 0, 1, 2, 3:
-				r.interest(face, wire.Interest{
-					Name: name, Nonce: rapid.Uint32Range(1, 20).Draw(t, "nonce"), HasNonce: true,
-					Lifetime: rapid.Uint64Range(1, 3000).Draw(t, "lifetime"), HopLimit: 5, HasHopLimit: true,
-				}, "")
-			case 4, 5:
-				r.data(face, name, rapid.IntRange(0, 8000).Draw(t, "size"), &wire.Feedback{
-					InterestItems: rapid.Uint32().Draw(t, "items"), InterestCapacity: rapid.Uint32().Draw(t, "capacity"),
-				})
-			case 6:
-				r.nack(face, name, rapid.SampledFrom([]wire.NackReason{wire.NackCongestion, wire.NackNoRoute, wire.NackDuplicate, 0}).Draw(t, "reason"))
-			case 7:
-				r.now += machine.Time(rapid.Int64Range(0, int64(machine.Second)).Draw(t, "pause"))
-				r.fw.Advance(r.now)
-			case 8:
-				r.drain()
-			default:
-				if rapid.Bool().Draw(t, "down") {
-					r.fw.FaceDown(r.now, face)
-				} else {
-					r.fw.FaceUp(r.now, face, machine.Face{MTU: 1400})
-				}
-			}
+		fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 2, Hops: 1})
+		fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 3, Hops: 1})
+		fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 4, Hops: 2})
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			randomStep(t, r, names)
 			r.check()
-			for _, f := range r.fw.flows.order {
-				if f.live > 8+50 { // retransmissions are admitted beyond the queue's bound, and bounded by the PIT
+			for _, f := range fw.flows.order {
+				if f.live > bookQueue+bookPIT { // retransmissions are admitted beyond the queue's bound, and bounded by the PIT
 					t.Fatalf("flow queues %d Interests", f.live)
 				}
 			}
-			if r.fw.Pending() > 50 || len(r.fw.flows.order) > 3 {
-				t.Fatalf("%d pending Interests, %d flows", r.fw.Pending(), len(r.fw.flows.order))
+			if fw.Pending() > bookPIT || len(fw.flows.order) > bookFlows {
+				t.Fatalf("%d pending Interests, %d flows", fw.Pending(), len(fw.flows.order))
 			}
-		}
-		for range rapid.IntRange(1, 120).Draw(t, "steps") {
-			step()
 		}
 		for range 40 { // heal: drain and let everything expire
 			r.now += machine.Second / 4
-			r.fw.Advance(r.now)
+			fw.Advance(r.now)
 			r.drain()
 			r.check()
 		}
-		if n := r.fw.Pending(); n != 0 {
+		if n := fw.Pending(); n != 0 {
 			t.Fatalf("%d Interests never ended", n)
 		}
-		if at := r.fw.flows.pit.wheel.deadline(); at != machine.Never {
+		if at := fw.flows.pit.wheel.deadline(); at != machine.Never {
 			t.Fatalf("an idle table wants to be woken at %v", at)
 		}
 	})
