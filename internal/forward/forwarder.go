@@ -85,6 +85,7 @@ type Forwarder struct {
 	ready   []uint64
 	wakes   wakes
 	dropped [dropReasons]uint64
+	control []Control // from neighbours
 
 	pkt      wire.Packet // scratch: one datagram at a time
 	interest wire.Interest
@@ -237,6 +238,8 @@ func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body [
 	if hdr.Nack {
 		fc.n.NacksIn++
 		fw.flows.onNack(now, fc.id, hdr, &fw.interest)
+	} else if !fc.link.Local && isControl(&fw.interest) {
+		fw.control = append(fw.control, Control{fc.id, append([]byte(nil), fw.interest.Parameters...)})
 	} else {
 		fc.n.InterestsIn++
 		fw.flows.onInterest(now, fc.id, fc.link.Local, hdr, &fw.interest)

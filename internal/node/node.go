@@ -27,6 +27,7 @@ type Node struct {
 	fw      *forward.Forwarder
 	apps    []attached
 	nextApp machine.FaceID
+	routing *routing // nil: static routes alone
 	ready   []machine.FaceID
 	buf     [wire.MaxPacket + 512]byte
 }
@@ -49,6 +50,7 @@ func (n *Node) Attach(now machine.Time, app App, prefixes ...wire.Name) machine.
 	n.fw.FaceUp(now, id, machine.Face{Local: true, DataQueue: appQueue})
 	for _, p := range prefixes {
 		n.fw.AddRoute(p, forward.NextHop{Face: id})
+		n.Announce(now, p)
 	}
 	n.pump(now)
 	return id
@@ -59,6 +61,9 @@ const appQueue = 4096
 
 // AddRoute installs a static route.
 func (n *Node) AddRoute(now machine.Time, prefix wire.Name, h forward.NextHop) {
+	if n.routing != nil {
+		n.routing.static[routeKey(prefix, h.Face)] = struct{}{}
+	}
 	n.fw.AddRoute(prefix, h)
 	n.pump(now)
 }
@@ -69,12 +74,18 @@ func (n *Node) Forwarder() *forward.Forwarder { return n.fw }
 // FaceUp implements machine.Machine.
 func (n *Node) FaceUp(now machine.Time, face machine.FaceID, f machine.Face) {
 	n.fw.FaceUp(now, face, f)
+	if n.routing != nil && !f.Local {
+		n.routing.router.FaceUp(now, face)
+	}
 	n.pump(now)
 }
 
 // FaceDown implements machine.Machine.
 func (n *Node) FaceDown(now machine.Time, face machine.FaceID) {
 	n.fw.FaceDown(now, face)
+	if n.routing != nil {
+		n.routing.router.FaceDown(now, face)
+	}
 	n.pump(now)
 }
 
@@ -87,6 +98,9 @@ func (n *Node) Receive(now machine.Time, face machine.FaceID, ecn machine.ECN, d
 // Advance implements machine.Machine.
 func (n *Node) Advance(now machine.Time) {
 	n.fw.Advance(now)
+	if n.routing != nil {
+		n.routing.router.Advance(now)
+	}
 	for i := range n.apps {
 		n.apps[i].app.Advance(now)
 	}
@@ -115,6 +129,9 @@ func (n *Node) Ready(dst []machine.FaceID) []machine.FaceID {
 // Deadline implements machine.Machine.
 func (n *Node) Deadline() machine.Time {
 	at := n.fw.Deadline()
+	if n.routing != nil {
+		at = min(at, n.routing.router.Deadline())
+	}
 	for i := range n.apps {
 		at = min(at, n.apps[i].app.Deadline())
 	}
@@ -125,7 +142,7 @@ func (n *Node) Deadline() machine.Time {
 // application's output is bounded by its window, a producer's by what it was asked.
 func (n *Node) pump(now machine.Time) {
 	for moved := true; moved; {
-		moved = false
+		moved = n.exchange(now)
 		for i := range n.apps {
 			a := &n.apps[i]
 			for {

@@ -1,0 +1,89 @@
+package node
+
+import (
+	"mars/internal/forward"
+	"mars/internal/machine"
+	"mars/internal/route"
+	"mars/internal/wire"
+)
+
+// routing joins the router to the forwarder: its messages travel as control messages, and what it learns goes into the FIB
+// where no static route says otherwise.
+type routing struct {
+	router  *route.Router
+	static  map[string]struct{} // prefix and face of every static route
+	control []forward.Control
+	changes []route.Change
+	ready   []machine.FaceID
+	buf     [route.MaxMessage]byte
+}
+
+// EnableRouting makes the node learn routes from its neighbours and announce its own prefixes to them. Call it before any face
+// is up.
+func (n *Node) EnableRouting(cfg route.Config) {
+	n.routing = &routing{router: route.New(cfg), static: make(map[string]struct{})}
+}
+
+// Announce tells the overlay that this node reaches prefix; Withdraw ends that.
+func (n *Node) Announce(now machine.Time, prefix wire.Name) {
+	if n.routing != nil {
+		n.routing.router.Announce(now, prefix)
+		n.pump(now)
+	}
+}
+
+// Withdraw ends Announce.
+func (n *Node) Withdraw(now machine.Time, prefix wire.Name) {
+	if n.routing != nil {
+		n.routing.router.Withdraw(now, prefix)
+		n.pump(now)
+	}
+}
+
+// Topology is the map that routing has; nil without routing.
+func (n *Node) Topology() []route.Node {
+	if n.routing == nil {
+		return nil
+	}
+	return n.routing.router.Topology()
+}
+
+func routeKey(prefix wire.Name, face machine.FaceID) string {
+	return string([]byte{byte(face >> 24), byte(face >> 16), byte(face >> 8), byte(face)}) + string(prefix)
+}
+
+// exchange moves routing messages and changes between router and forwarder; it tells whether there were any.
+func (n *Node) exchange(now machine.Time) bool {
+	r := n.routing
+	if r == nil {
+		return false
+	}
+	r.control = n.fw.TakeControl(r.control[:0])
+	for _, c := range r.control {
+		r.router.Receive(now, c.Face, c.Message)
+	}
+	moved := len(r.control) > 0
+	r.ready = r.router.Ready(r.ready[:0])
+	for _, face := range r.ready {
+		for {
+			size := r.router.Transmit(now, face, r.buf[:])
+			if size <= 0 {
+				break
+			}
+			n.fw.SendControl(now, face, r.buf[:size])
+			moved = true
+		}
+	}
+	r.changes = r.router.Changes(r.changes[:0])
+	for _, c := range r.changes {
+		if _, static := r.static[routeKey(c.Prefix, c.Face)]; static {
+			continue
+		}
+		if c.Hops == 0 {
+			n.fw.RemoveRoute(c.Prefix, c.Face)
+		} else {
+			n.fw.AddRoute(c.Prefix, forward.NextHop{Face: c.Face, Hops: c.Hops})
+		}
+	}
+	return moved || len(r.changes) > 0
+}
