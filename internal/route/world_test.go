@@ -29,6 +29,8 @@ type world struct {
 	trace    hash64 // of every message, if not nil
 	tallest  int    // hop count ever reported
 	problems []string
+	changes  int // reported
+	version  int // of what the oracle looks at
 }
 
 type hash64 interface {
@@ -46,6 +48,8 @@ type host struct {
 	wake   machine.Time
 	table  map[route]int
 	names  []string
+	want   map[route]int // the oracle's word, as of version
+	as     int
 }
 
 type route struct {
@@ -166,6 +170,22 @@ func (h *host) restart() {
 	h.start()
 }
 
+func (h *host) announce(n string) {
+	if !slices.Contains(h.names, n) {
+		h.names = append(h.names, n)
+		h.w.version++
+		h.router.Announce(h.w.now, name(n))
+		h.pump()
+	}
+}
+
+func (h *host) withdraw(n string) {
+	h.names = slices.DeleteFunc(h.names, func(o string) bool { return o == n })
+	h.w.version++
+	h.router.Withdraw(h.w.now, name(n))
+	h.pump()
+}
+
 func (w *world) join(a, b *host) *cable {
 	c := &cable{}
 	for i, h := range []*host{a, b} {
@@ -174,6 +194,7 @@ func (w *world) join(a, b *host) *cable {
 		h.ends[f] = c.ends[i]
 	}
 	w.wires = append(w.wires, c)
+	w.version++
 	for _, e := range c.ends {
 		e.host.router.FaceUp(w.now, e.face)
 	}
@@ -183,11 +204,17 @@ func (w *world) join(a, b *host) *cable {
 	return c
 }
 
+func (c *cable) setCut(cut bool) {
+	c.cut = cut
+	c.ends[0].host.w.version++
+}
+
 func (e *end) set(up bool) {
 	if e.up == up {
 		return
 	}
 	e.up = up
+	e.host.w.version++
 	if up {
 		e.host.router.FaceUp(e.host.w.now, e.face)
 	} else {
@@ -232,6 +259,7 @@ func (h *host) pump() {
 // apply holds the table that the changes make, and notes changes that aren't any.
 func (h *host) apply(c Change) {
 	k := route{string(c.Prefix), c.Face}
+	h.w.changes++
 	if h.table[k] == c.Hops {
 		h.w.problems = append(h.w.problems, fmt.Sprintf("host %d: no change: %s by face %d in %d", h.index, c.Prefix, c.Face, c.Hops))
 	}
@@ -271,8 +299,10 @@ func (w *world) carry(e *end, b []byte) {
 // freeze stops the process of h for d; packets that reach it meanwhile are lost.
 func (h *host) freeze(d machine.Time) {
 	h.frozen = true
+	h.w.version++
 	h.w.after(d, func() {
 		h.frozen = false
+		h.w.version++
 		h.router.Advance(h.w.now)
 		h.wake = machine.Never
 		h.pump()
@@ -296,7 +326,11 @@ func (c *cable) working() bool {
 
 // oracle computes what the table of h ought to be, by brute force.
 func (h *host) oracle() map[route]int {
+	if h.want != nil && h.as == h.w.version {
+		return h.want
+	}
 	want := map[route]int{}
+	h.want, h.as = want, h.w.version
 	for f, e := range h.ends {
 		if !e.cable.working() || e.peer().host == h {
 			continue
@@ -336,15 +370,20 @@ func distances(from, avoid *host) map[*host]int {
 }
 
 // agrees tells whether every table is what the oracle says.
-func (w *world) agrees() bool { return w.disagreement() == "" }
+func (w *world) agrees() bool { return w.wrong() == nil }
 
-func (w *world) disagreement() string {
+// wrong is a host whose table isn't what the oracle says, nil if there is none.
+func (w *world) wrong() *host {
 	for _, h := range w.hosts {
-		if want := h.oracle(); !h.frozen && !maps.Equal(want, h.table) {
-			return fmt.Sprintf("host %d at %v:\n got %v\nwant %v", h.index, w.now, h.table, want)
+		if !h.frozen && !maps.Equal(h.oracle(), h.table) {
+			return h
 		}
 	}
-	return ""
+	return nil
+}
+
+func (h *host) String() string {
+	return fmt.Sprintf("host %d at %v s:\n got %v\nwant %v", h.index, h.w.now.Seconds(), h.table, h.oracle())
 }
 
 // total sums what f reads of the counters of all hosts.
