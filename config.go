@@ -45,9 +45,19 @@ type NodeConfig struct {
 	Name     string `yaml:"name,omitempty"` // for people only
 	Role     string `yaml:"role"`           // RoleLeaf or RoleRelay; "": RoleLeaf
 	Strategy string `yaml:"strategy"`       // StrategyMARS or StrategyBestRoute; "": StrategyMARS
+	// Routing: the node learns from its neighbours which prefixes exist and how far they are, and announces its own.
+	Routing Toggle `yaml:"routing,omitempty"`
+	// Detours: flows may use paths more than one hop longer than the shortest.
+	Detours Toggle `yaml:"detours,omitempty"`
 	// GuestRate is the drain rate toward each neighbour that dials this node; 0: not known, not limited.
 	GuestRate Rate `yaml:"guest_rate,omitempty"`
 }
+
+// Toggle is a setting that is on unless it is switched off: "true", "false", or "" for the default, which is on.
+type Toggle string
+
+// On tells whether the setting is on.
+func (t Toggle) On() bool { return t != "false" }
 
 // FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.
 type FaceConfig struct {

@@ -71,6 +71,12 @@ func (k *checker) node() {
 	if n.GuestRate < 0 {
 		k.fail("node.guest_rate", "a rate can't be negative")
 	}
+	for key, t := range map[string]Toggle{"node.routing": n.Routing, "node.detours": n.Detours} {
+		if t != "" {
+			_, err := parseToggle(string(t))
+			k.must(key, err)
+		}
+	}
 	seen := map[FaceURI]bool{}
 	for i, u := range k.c.Listen {
 		key := fmt.Sprintf("listen[%d]", i)

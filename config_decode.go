@@ -134,8 +134,15 @@ func (d *decoder) node() map[string]field {
 		"name":       d.scalar(into(&d.c.Node.Name, parseLabel)),
 		"role":       d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
 		"strategy":   d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
+		"routing":    d.scalar(into(&d.c.Node.Routing, parseToggle)),
+		"detours":    d.scalar(into(&d.c.Node.Detours, parseToggle)),
 		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
+}
+
+func parseToggle(s string) (Toggle, error) {
+	t, err := oneOf("true", "false")(s)
+	return Toggle(t), err
 }
 
 func (d *decoder) listen(key string, n ast.Node) {

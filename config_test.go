@@ -68,7 +68,7 @@ func TestConfigFull(t *testing.T) {
 	local1, _ := parseLocal("192.0.2.1")
 	local2, _ := parseLocal("192.0.2.2:7000")
 	want := &Config{
-		Node:   NodeConfig{"site-a", RoleRelay, StrategyBestRoute, 50e6},
+		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6},
 		Listen: []FaceURI{{"0.0.0.0", 6363}, {"127.0.0.1", 7000}},
 		Faces: []FaceConfig{
 			{"isp-a", FaceURI{"192.0.2.7", 6363}, local1, 100e6, 1200, 500},
@@ -285,7 +285,7 @@ func TestConfigCheck(t *testing.T) {
 // TestConfigCheckInCode: what a program puts in is checked like what a file says.
 func TestConfigCheckInCode(t *testing.T) {
 	c := &Config{
-		Node:   NodeConfig{"a b", "boss", "x", -1},
+		Node:   NodeConfig{Name: "a b", Role: "boss", Strategy: "x", GuestRate: -1},
 		Listen: []FaceURI{{"0.0.0.0", 0}, {"0.0.0.0", 0}, {"h", 1}},
 		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1}, Rate: -1, MTU: 1, Queue: -1}},
 		Routes: []RouteConfig{{"x", "y", 256}},

@@ -14,6 +14,7 @@ import (
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
+	"mars/internal/route"
 	"mars/internal/wire"
 )
 
@@ -29,6 +30,8 @@ type Node struct {
 
 	sinks    map[fetch.ID]*sink // loop goroutine only
 	services []*service
+	asker    *node.Asker              // loop goroutine only
+	asked    map[uint32]chan<- []byte // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -49,14 +52,21 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if cfg.Node.Strategy == StrategyBestRoute {
 		fc.Strategy = forward.BestRoute
 	}
+	if !cfg.Node.Detours.On() {
+		fc.Discovery = forward.Direct
+	}
 	n := &Node{
 		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1}),
-		sinks: make(map[fetch.ID]*sink),
+		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 	}
 	n.driver = driver.New(n.node, driver.Options{Log: log, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
+	if cfg.Node.Routing.On() {
+		n.node.EnableRouting(route.Config{ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2})
+	}
 	n.node.Attach(0, n.fetch)
+	n.node.Attach(0, n.asker)
 	n.driver.OnTurn(n.turn)
 	if err := n.open(); err != nil {
 		n.close()
@@ -147,6 +157,12 @@ func (n *Node) Addrs() []netip.AddrPort { return n.listen }
 func (n *Node) turn(now machine.Time) {
 	for _, s := range n.services {
 		s.turn(now)
+	}
+	for _, a := range n.asker.Answers(nil) {
+		if c := n.asked[a.ID]; c != nil {
+			c <- a.Content // never blocks: it has room for the one answer
+			delete(n.asked, a.ID)
+		}
 	}
 	for _, ev := range n.fetch.Events(nil) {
 		if s := n.sinks[ev.ID]; s != nil {

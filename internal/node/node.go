@@ -27,6 +27,7 @@ type Node struct {
 	fw      *forward.Forwarder
 	apps    []attached
 	nextApp machine.FaceID
+	id      uint64
 	routing *routing // nil: static routes alone
 	ready   []machine.FaceID
 	buf     [wire.MaxPacket + 512]byte
@@ -39,7 +40,8 @@ type attached struct {
 
 // New returns a node without faces, routes or applications.
 func New(cfg forward.Config) *Node {
-	return &Node{fw: forward.New(cfg), nextApp: localBase}
+	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID}
+	return n
 }
 
 // Attach connects an application; it is the producer of the given prefixes.

@@ -18,10 +18,11 @@ type routing struct {
 	buf     [route.MaxMessage]byte
 }
 
-// EnableRouting makes the node learn routes from its neighbours and announce its own prefixes to them. Call it before any face
-// is up.
+// EnableRouting makes the node learn routes from its neighbours and announce its own prefixes to them, and answer about itself.
+// Call it before any face is up.
 func (n *Node) EnableRouting(cfg route.Config) {
 	n.routing = &routing{router: route.New(cfg), static: make(map[string]struct{})}
+	n.Attach(0, &inspector{node: n}, NodeName(cfg.ID))
 }
 
 // Announce tells the overlay that this node reaches prefix; Withdraw ends that.

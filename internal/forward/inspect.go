@@ -1,0 +1,100 @@
+package forward
+
+import (
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// FlowState is what this node knows of one flow, for people who ask why a path is used or not.
+type FlowState struct {
+	Name     wire.Name // dest and src
+	Source   bool      // its consumer is here
+	Queued   int       // Interests in its queue
+	Epochs   []EpochState
+	Duration machine.Time // of the last discovery, at the source; 0: none has ended
+}
+
+// EpochState is one epoch of a flow; the first is in use.
+type EpochState struct {
+	Boot, Epoch uint32
+	LabelHops   int // the label's first part; 65535: the source's, above all
+	LabelHash   uint64
+	Index       int  // ProbeIdx reached
+	Converged   bool // at the source
+	Faces       []PathState
+}
+
+// PathState is one candidate face of a flow.
+type PathState struct {
+	Face    machine.FaceID
+	Local   bool // the producer is on this node
+	Hops    int  // routed, through this face; 255: not known
+	Tier    int
+	State   string // unsent, in flight, acked, dead, looped
+	Valid   bool   // Data Interests may use it
+	Why     string // why it is not used; "" if it is
+	SRTT    machine.Time
+	Rate    float64 // R, bytes of Data per second
+	Flights int     // Interests outstanding on the face, of all flows
+}
+
+// Flows appends the states of all flows to dst.
+func (fw *Forwarder) Flows(dst []FlowState) []FlowState {
+	for _, f := range fw.flows.order {
+		dst = append(dst, fw.state(f))
+	}
+	return dst
+}
+
+// Flow returns the state of the flow (dest and src) named name.
+func (fw *Forwarder) Flow(name wire.Name) (FlowState, bool) {
+	f := fw.flows.flows[name.Hash(fw.flows.pit.seed)]
+	if f == nil || !f.name.Equal(name) {
+		return FlowState{}, false
+	}
+	return fw.state(f), true
+}
+
+func (fw *Forwarder) state(f *flow) FlowState {
+	s := FlowState{Name: f.name, Source: f.source, Queued: f.live, Duration: f.found}
+	for _, d := range f.epochs {
+		e := EpochState{
+			Boot: d.boot, Epoch: d.epoch, LabelHops: int(d.label.Hops), LabelHash: d.label.Hash, Index: d.index,
+			Converged: d.finished != 0,
+		}
+		for i := range d.probes {
+			p := &d.probes[i]
+			ps := PathState{Face: p.face, Hops: p.hops, Tier: p.tier, State: p.state.String(), Valid: d.valid(p)}
+			if u := fw.flows.ups[p.face]; u != nil {
+				ps.Local, ps.SRTT, ps.Rate, ps.Flights = u.local, u.srtt, u.ctrl.Rate(), u.outstanding
+				ps.Why = why(d, p, u)
+			} else {
+				ps.Valid, ps.Why = false, "the face is gone"
+			}
+			e.Faces = append(e.Faces, ps)
+		}
+		s.Epochs = append(s.Epochs, e)
+	}
+	return s
+}
+
+// why tells in words why a face isn't used.
+func why(d *discovery, p *probe, u *upstream) string {
+	switch {
+	case !u.up:
+		return "the face is down"
+	case u.suspended:
+		return "silent: probed until it answers"
+	case p.state == looped:
+		return "would go uphill: the neighbour's label isn't below ours"
+	case p.state == dead:
+		return "no answer to probes, or no way on from there"
+	case d.valid(p):
+		return ""
+	case !p.fits(d.room):
+		return "longer than the hop budget"
+	case p.state == inFlight:
+		return "being probed"
+	}
+	return "its tier is not probed yet"
+}

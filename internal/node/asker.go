@@ -1,0 +1,121 @@
+package node
+
+import (
+	"encoding/binary"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// Asker is an application that asks single questions: one ordinary Interest, one answer. Questions are repeated a few times.
+type Asker struct {
+	asked   []*question // unanswered, oldest first
+	answers []Answer
+	next    uint32
+	seed    uint32
+}
+
+// Answer ends a question.
+type Answer struct {
+	ID      uint32
+	Content []byte // nil: nobody answered
+}
+
+type question struct {
+	id    uint32
+	name  wire.Name
+	sent  machine.Time
+	tries int
+	due   machine.Time
+}
+
+const (
+	askTries = 4
+	askWait  = 300 * machine.Millisecond
+)
+
+// Ask asks for the Data named name; the answer comes through Answers.
+func (a *Asker) Ask(now machine.Time, name wire.Name) uint32 {
+	a.next++
+	a.asked = append(a.asked, &question{id: a.next, name: name.Clone(), due: now})
+	return a.next
+}
+
+// Answers appends the answers since the last call to dst.
+func (a *Asker) Answers(dst []Answer) []Answer {
+	dst = append(dst, a.answers...)
+	clear(a.answers)
+	a.answers = a.answers[:0]
+	return dst
+}
+
+// FaceUp implements machine.Machine.
+func (a *Asker) FaceUp(machine.Time, machine.FaceID, machine.Face) {}
+
+// FaceDown implements machine.Machine.
+func (a *Asker) FaceDown(machine.Time, machine.FaceID) {}
+
+// Ready implements machine.Machine; a node pumps its applications without it.
+func (a *Asker) Ready(dst []machine.FaceID) []machine.FaceID { return dst }
+
+// Accepts tells that answers are always taken.
+func (a *Asker) Accepts() bool { return true }
+
+// Advance gives up questions that nobody answered.
+func (a *Asker) Advance(now machine.Time) {
+	kept := a.asked[:0]
+	for _, q := range a.asked {
+		if now >= q.due && q.tries >= askTries {
+			a.answers = append(a.answers, Answer{ID: q.id})
+			continue
+		}
+		kept = append(kept, q)
+	}
+	clear(a.asked[len(kept):])
+	a.asked = kept
+}
+
+// Deadline implements machine.Machine.
+func (a *Asker) Deadline() machine.Time {
+	at := machine.Never
+	for _, q := range a.asked {
+		at = min(at, q.due)
+	}
+	return at
+}
+
+// Receive takes an answer; a Nack leaves the question to be asked again.
+func (a *Asker) Receive(_ machine.Time, _ machine.FaceID, _ machine.ECN, datagram []byte) {
+	var p wire.Packet
+	var d wire.Data
+	if p.Decode(datagram) != nil || p.Nack || len(p.PitToken) != 4 || d.Decode(p.Fragment) != nil {
+		return
+	}
+	id := binary.BigEndian.Uint32(p.PitToken)
+	for i, q := range a.asked {
+		if q.id == id && d.Name.HasPrefix(q.name) {
+			a.answers = append(a.answers, Answer{id, append([]byte{}, d.Content...)})
+			a.asked = append(a.asked[:i], a.asked[i+1:]...)
+			return
+		}
+	}
+}
+
+// Transmit writes the next question that is due.
+func (a *Asker) Transmit(now machine.Time, _ machine.FaceID, buf []byte) (int, machine.ECN) {
+	for _, q := range a.asked {
+		if now < q.due || q.tries >= askTries {
+			continue
+		}
+		q.tries++
+		q.due = now + askWait<<q.tries
+		a.seed = a.seed*1664525 + 1013904223 + q.id // nonces must differ, not be secret
+		i := wire.Interest{
+			Name: q.name, CanBePrefix: true, MustBeFresh: true, Nonce: a.seed, HasNonce: true, Lifetime: 2000,
+			HopLimit: 64, HasHopLimit: true,
+		}
+		p := wire.Packet{PitToken: binary.BigEndian.AppendUint32(nil, q.id), Fragment: i.Append(nil)}
+		return len(p.Append(buf[:0])), machine.NotECT
+	}
+	return 0, machine.NotECT
+}

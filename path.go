@@ -1,0 +1,157 @@
+package mars
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"mars/internal/fetch"
+	"mars/internal/machine"
+	"mars/internal/node"
+	"mars/internal/wire"
+)
+
+// PathNode is one node of the graph over which an object's flow is forwarded, as that node itself tells.
+type PathNode struct {
+	node.Hop
+	Answered bool `json:"answered"` // false: the node was named by a neighbour and didn't tell about itself
+	Depth    int  `json:"depth"`    // hops from here
+}
+
+// PathHop is one candidate face of a PathNode.
+type PathHop = node.PathHop
+
+// PathGraph is how the overlay forwards the flow to one object's producer.
+type PathGraph struct {
+	Name string `json:"name"`
+	Flow string `json:"flow"` // producer prefix and source
+	// Faces maps the faces of this node to their names.
+	Faces map[uint32]string `json:"faces"`
+	Nodes []PathNode        `json:"nodes"` // this node first
+}
+
+const (
+	// pathWait is how long discovery may take before the graph is drawn as it is.
+	pathWait = 4 * time.Second
+	// pathNodes bounds the graph.
+	pathNodes = 256
+)
+
+// Path discovers how the flow to an object's producer is forwarded, and asks every node on the way. The node must be running.
+func (n *Node) Path(ctx context.Context, object string) (*PathGraph, error) {
+	name, err := wire.ParseName(object)
+	if err != nil || len(name) == 0 {
+		return nil, UsageError(fmt.Errorf("%q is not an object name: write /prefix/path (%w)", object, err))
+	}
+	_, err = n.fetchTo(ctx, fetch.Request{Name: name, Stall: machine.Time(10 * time.Second)}, resolveOnly{}, nil)
+	if err != nil && !errors.Is(err, errResolved) {
+		return nil, fetchError(object, err)
+	}
+	flow, err := n.discovered(ctx, name)
+	if err != nil {
+		return nil, fetchError(object, err)
+	}
+	g := &PathGraph{Name: name.String(), Flow: flow.String(), Faces: map[uint32]string{}}
+	for _, f := range n.driver.Faces() {
+		g.Faces[uint32(f.ID)] = f.Name
+		if f.Name == "" {
+			g.Faces[uint32(f.ID)] = f.Remote.String()
+		}
+	}
+	return g, n.explore(ctx, g, flow)
+}
+
+// discovered waits until the flow toward name has been discovered, and returns it.
+func (n *Node) discovered(ctx context.Context, name wire.Name) (wire.Name, error) {
+	end := time.Now().Add(pathWait)
+	for {
+		var flow wire.Name
+		done := false
+		err := n.driver.Do(func(machine.Time) {
+			for _, f := range n.node.Forwarder().Flows(nil) {
+				if f.Source && len(f.Name) > 0 && name.HasPrefix(f.Name.Prefix(f.Name.Len()-1)) {
+					flow, done = f.Name.Clone(), len(f.Epochs) == 1 && f.Epochs[0].Converged
+				}
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		if done || flow != nil && time.Now().After(end) {
+			return flow, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if flow == nil && time.Now().After(end) {
+			return nil, fetch.ErrTimeout
+		}
+	}
+}
+
+// explore asks the nodes of the graph about the flow, breadth first.
+func (n *Node) explore(ctx context.Context, g *PathGraph, flow wire.Name) error {
+	var own node.Hop
+	if err := n.driver.Do(func(machine.Time) { own = n.node.Hop(flow) }); err != nil {
+		return err
+	}
+	g.Nodes = []PathNode{{Hop: own, Answered: true}}
+	seen := map[string]bool{own.Node: true}
+	for i := 0; i < len(g.Nodes) && len(g.Nodes) < pathNodes; i++ {
+		for _, p := range g.Nodes[i].Paths {
+			if !p.Used || p.Peer == "" || p.Peer == "local" || seen[p.Peer] {
+				continue
+			}
+			seen[p.Peer] = true
+			next := PathNode{Hop: node.Hop{Node: p.Peer}, Depth: g.Nodes[i].Depth + 1}
+			if id, err := strconv.ParseUint(p.Peer, 16, 64); err == nil {
+				content, err := n.ask(ctx, node.FlowQuery(id, flow, uint64(time.Now().UnixNano())))
+				if err != nil {
+					return err
+				}
+				var h node.Hop
+				if content != nil && json.Unmarshal(content, &h) == nil && h.Node == p.Peer {
+					next.Hop, next.Answered = h, true
+				}
+			}
+			g.Nodes = append(g.Nodes, next)
+		}
+	}
+	return nil
+}
+
+// ask asks one question of the overlay; nil: nobody answered.
+func (n *Node) ask(ctx context.Context, name wire.Name) ([]byte, error) {
+	answer := make(chan []byte, 1)
+	err := n.driver.Do(func(now machine.Time) {
+		n.asked[n.asker.Ask(now, name)] = answer
+		n.node.Touch(now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case content := <-answer:
+		return content, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// errResolved ends a fetch that only wanted to know that the object is there.
+var errResolved = errors.New("resolved")
+
+// resolveOnly is the store of such a fetch.
+type resolveOnly struct{}
+
+func (resolveOnly) open(fetch.Object) (func(int64) bool, error) { return nil, errResolved }
+func (resolveOnly) check(int64, wire.Digest) (bool, error)      { return false, nil }
+func (resolveOnly) write(int64, []byte) error                   { return nil }
+func (resolveOnly) flush() error                                { return nil }
+func (resolveOnly) finish() error                               { return nil }
+func (resolveOnly) close() error                                { return nil }
