@@ -112,7 +112,7 @@ func (r *Router) install(a *advert, born machine.Time) (int32, bool) {
 		r.order = slices.Insert(r.order, r.place(a.origin), at)
 	}
 	prefixes := r.entitled(a)
-	if old == nil || old.relay != a.relay || !slices.Equal(old.links, a.links) || !slices.Equal(s.prefixes, prefixes) {
+	if old == nil || old.boot != a.boot || old.relay != a.relay || !slices.Equal(old.links, a.links) || !slices.Equal(s.prefixes, prefixes) {
 		r.recompute()
 	}
 	r.table.replace(at, s.prefixes, prefixes)

@@ -62,14 +62,10 @@ func (r *Router) recompute() {
 func (r *Router) compute() {
 	r.count.Computations++
 	r.graph.build(&r.database)
-	for i, n := range r.neighbours {
-		if i > 0 && r.neighbours[i-1].id == n.id {
-			n.hops = r.neighbours[i-1].hops // the map doesn't tell doubles apart
-			continue
-		}
+	for _, n := range r.neighbours {
 		at, ok := r.slotOf[n.id]
-		if !ok {
-			n.hops = nil // it hasn't told us of itself yet
+		if !ok || r.slots[at].boot != n.boot {
+			n.hops = nil // not in the map yet, or what is there is a former life of it, or a double
 			continue
 		}
 		r.graph.search(at)

@@ -140,6 +140,8 @@ func TestChaos(t *testing.T) {
 			w.disturb(t)
 		}
 		agree(t, w, 20*machine.Second)
+		w.run(4 * machine.Second) // frozen processes return, and what was lost on them is noticed
+		agree(t, w, 20*machine.Second)
 		if w.loss == 0 { // and then nothing moves
 			changes := w.changes
 			w.run(5 * machine.Second)

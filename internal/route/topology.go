@@ -52,7 +52,7 @@ func (r *Router) nearest() []int {
 	r.graph.build(&r.database)
 	for _, n := range r.neighbours {
 		from, ok := r.slotOf[n.id]
-		if !ok {
+		if !ok || r.slots[from].boot != n.boot {
 			continue
 		}
 		r.graph.search(from)

@@ -1,0 +1,189 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mars/internal/machine"
+)
+
+// ours is what the Router says of itself, as its map has it.
+func (r *rig) ours() Node {
+	for _, n := range r.r.Topology() {
+		if n.ID == r.r.cfg.ID {
+			return n
+		}
+	}
+	return Node{}
+}
+
+func TestAnnounce(t *testing.T) {
+	r := newRig(t, Config{})
+	for _, n := range []string{"/b", "/a", "/b", "/"} {
+		if !r.r.Announce(r.now, name(n)) {
+			t.Errorf("%s refused", n)
+		}
+	}
+	r.run(200 * ms)
+	if got := fmt.Sprint(r.ours().Prefixes); got != "[/ /a /b]" {
+		t.Error(got)
+	}
+	r.r.Withdraw(r.now, name("/a"))
+	r.r.Withdraw(r.now, name("/never"))
+	r.run(200 * ms)
+	if got := fmt.Sprint(r.ours().Prefixes); got != "[/ /b]" {
+		t.Error(got)
+	}
+	if r.r.Announce(r.now, name("/"+strings.Repeat("n", MaxName))) {
+		t.Error("a long name")
+	}
+	accepted := 0
+	for i := range MaxPrefixes + 10 {
+		if r.r.Announce(r.now, name(fmt.Sprintf("/%d", i))) {
+			accepted++
+		}
+	}
+	if accepted != MaxPrefixes-2 || r.dropped(TooManyPrefixes) != 13 {
+		t.Errorf("%d accepted, %d dropped", accepted, r.dropped(TooManyPrefixes))
+	}
+	r.run(200 * ms)
+	if _, why, ok := decodeAdvert(r.r.slots[self].body); !ok {
+		t.Error(why)
+	}
+}
+
+// TestBytesOfPrefixes: names are bounded together too.
+func TestBytesOfPrefixes(t *testing.T) {
+	r := newRig(t, Config{})
+	accepted := 0
+	for i := range 20 {
+		if r.r.Announce(r.now, name(fmt.Sprintf("/%0400d", i))) {
+			accepted++
+		}
+	}
+	if accepted != MaxNames/406 {
+		t.Errorf("%d accepted", accepted)
+	}
+}
+
+func TestTooManyNeighbours(t *testing.T) {
+	r := newRig(t, Config{})
+	for i := range MaxLinks + 1 {
+		r.linked(machine.FaceID(i+1), uint64(i+2))
+	}
+	r.run(200 * ms)
+	if got := len(r.ours().Links); got != MaxLinks || r.dropped(TooManyNeighbours) == 0 {
+		t.Errorf("%d links", got)
+	}
+	if _, why, ok := decodeAdvert(r.r.slots[self].body); !ok {
+		t.Error(why)
+	}
+}
+
+// TestRestart: a node that returns with a new boot nonce overtakes what it said in its former life, even if that
+// reached further.
+func TestRestart(t *testing.T) {
+	w := newWorld(1)
+	w.build("ring", 5, relays)
+	agree(t, w, 2*machine.Second)
+	h := w.hosts[2]
+	for i := range 20 { // sequence numbers
+		h.announce(fmt.Sprintf("/more/%d", i))
+		w.run(150 * ms)
+	}
+	agree(t, w, 2*machine.Second)
+	h.names = []string{"/reborn"}
+	w.version++
+	h.restart()
+	agree(t, w, 2*machine.Second)
+	w.run(2 * machine.Second)
+	if c := h.router.Counters(); c.Overtaken != 1 || c.Duplicates != 0 {
+		t.Errorf("overtaken %d times, %d duplicates", c.Overtaken, c.Duplicates)
+	}
+}
+
+// TestDuplicates: two nodes with one id are found out, and neither they nor the overlay spend much on it.
+func TestDuplicates(t *testing.T) {
+	for _, boots := range [][2]uint32{{5, 9}, {9, 5}, {7, 7}} {
+		t.Run(fmt.Sprint(boots), func(t *testing.T) {
+			w := newWorld(1)
+			w.build("ring", 6, relays)
+			for i, boot := range boots {
+				h := w.add(Config{ID: 42, Boot: boot, Seed: uint64(i), Relay: true}, fmt.Sprintf("/double/%d", i))
+				w.join(h, w.hosts[3*i])
+			}
+			w.run(300 * ms)
+			w.hosts[6].announce("/double/more") // else equal nonces stay in step, and unnoticed
+			w.run(10 * machine.Second)
+			issued := w.total(func(c Counters) uint64 { return c.Issued })
+			changes := w.changes
+			w.run(300 * machine.Second)
+			if again := w.total(func(c Counters) uint64 { return c.Issued }) - issued; again > 30 {
+				t.Errorf("%d advertisements in 300 s", again)
+			}
+			if again := w.changes - changes; again > 500 { // a few of each face and minute
+				t.Errorf("%d changes in 300 s", again)
+			}
+			if w.total(func(c Counters) uint64 { return c.Duplicates }) == 0 {
+				t.Error("nobody noticed")
+			}
+			for _, h := range w.hosts[:6] { // among the others, by their faces 1 and 2, all is well
+				for k, hops := range h.oracle() {
+					if k.face <= 2 && !strings.Contains(k.prefix, "double") && h.table[k] != hops {
+						t.Errorf("%s", h)
+					}
+				}
+				for k, hops := range h.table {
+					if boots[0] != boots[1] && k.face == 3 && hops != 1 {
+						t.Errorf("%d hops to %s by a face that leads to one node alone", hops, k.prefix)
+					}
+				}
+			}
+			// When the other is gone, the name is free within a minute.
+			w.hosts[7].ends[1].cable.setCut(true)
+			w.hosts[7].names = nil
+			w.hosts[7].restart()
+			w.hosts[7].frozen = true
+			w.version++
+			agree(t, w, 70*machine.Second)
+		})
+	}
+}
+
+// TestForgedSequence: a forger who uses up all sequence numbers silences a node until the forgery has expired.
+func TestForgedSequence(t *testing.T) {
+	r := newRig(t, Config{Expire: 60 * machine.Second, Refresh: 20 * machine.Second})
+	s := r.linked(1, 2)
+	forged := node(1, maxSeq-1, []uint64{2}, "/stolen")
+	s.send(says(forged, 0))
+	keep := func(d machine.Time) {
+		for end := r.now + d; r.now < end; r.run(500 * ms) {
+			s.ack(s.drain()...)
+			s.send()
+		}
+	}
+	keep(59 * machine.Second)
+	if got := r.ours(); got.Seq != maxSeq-1 {
+		t.Errorf("%+v", got)
+	}
+	keep(2 * machine.Second)
+	if got := r.ours(); got.Seq == 0 || got.Seq > 3 || len(got.Prefixes) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestIssueRate: however fast we change, what we say of it is bounded.
+func TestIssueRate(t *testing.T) {
+	r := newRig(t, Config{})
+	r.run(500 * ms)
+	before := r.r.Counters().Issued
+	for i := range 1000 {
+		r.r.Announce(r.now, name(fmt.Sprintf("/%d", i%100)))
+		r.run(ms)
+		r.r.Withdraw(r.now, name(fmt.Sprintf("/%d", i%100)))
+	}
+	if got := r.r.Counters().Issued - before; got > 11 {
+		t.Errorf("%d advertisements in a second", got)
+	}
+}
