@@ -112,8 +112,7 @@ func (s *service) turn(now machine.Time) {
 
 // resolve finds the current version of an object, hashing the file if it must.
 func (s *service) resolve(r publish.Request) {
-	suffix := r.Name[len(s.prefix):]
-	v, err := s.tree.Lookup(suffix)
+	v, err := s.lookup(r.Name[len(s.prefix):])
 	var o *publish.Object
 	switch {
 	case err == nil:
@@ -127,6 +126,15 @@ func (s *service) resolve(r publish.Request) {
 		s.engine.Resolved(now, r.ID, o, err)
 		s.node.Touch(now)
 	})
+}
+
+// lookup finds the file or listing of a directory that a name below the prefix means.
+func (s *service) lookup(suffix wire.Name) (*disk.Version, error) {
+	last := suffix.Len() - 1
+	if c, ok := suffix.At(last); ok && c.Type == wire.TypeKeyword && string(c.Value) == wire.KeywordListing {
+		return s.tree.List(suffix.Prefix(last))
+	}
+	return s.tree.Lookup(suffix)
 }
 
 // chunkRequest asks for a chunk of a version.

@@ -3,6 +3,7 @@ package disk
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"golang.org/x/sys/unix"
 
 	"mars/internal/wire"
 )
@@ -33,6 +32,7 @@ type Partial struct {
 	at            target
 	part, journal *os.File
 	created       bool // the partial file was not there
+	blank         bool // nothing but chunks of this session was ever written to it
 	discarded     error
 	buffers       sync.Pool // *[]byte of one chunk, for Verify
 
@@ -50,26 +50,31 @@ type Partial struct {
 // same content left there; what was left of other content is discarded (see Resumed). It fails before any transfer with
 // ErrLocked, ErrIsDirectory, ErrNotRegular, ErrDiskFull, or a system error such as fs.ErrPermission.
 func OpenPartial(dest string, id Identity) (*Partial, error) {
-	if err := id.Validate(); err != nil {
-		return nil, err
-	}
 	at, err := findTarget(dest)
 	if err != nil {
 		return nil, err
 	}
-	if err := at.checkSize(id.Layout); err != nil {
+	if at.folder, err = openFolder(filepath.Dir(at.path)); err != nil {
 		return nil, err
+	}
+	return openPartial(at, id)
+}
+
+// openPartial owns the target's folder from now on.
+func openPartial(at target, id Identity) (_ *Partial, err error) {
+	if err := errors.Join(id.Validate(), at.checkSize(id.Layout)); err != nil {
+		return nil, errors.Join(err, at.close())
 	}
 	p := &Partial{id: id, chunks: id.Chunks(), at: at}
 	p.buffers.New = func() any { b := make([]byte, 0, id.ChunkSize); return &b }
-	if p.journal, err = openLocked(at.journal); err != nil {
-		return nil, err
+	if p.journal, err = at.openLocked(at.journal(), 0o600); err != nil {
+		return nil, errors.Join(err, at.close())
 	}
 	p.claimed, p.done = newBitmap(p.chunks), newBitmap(p.chunks)
 	if err := p.open(); err != nil {
 		p.closed = true
 		if info, statErr := p.journal.Stat(); statErr == nil && info.Size() == 0 && !p.created {
-			os.Remove(at.journal) // we made it, and it says nothing
+			_ = at.remove(at.journal()) // we made it, and it says nothing
 		}
 		return nil, errors.Join(err, p.release(p.created))
 	}
@@ -97,18 +102,21 @@ func (p *Partial) open() error {
 
 // openPart opens the partial file. It never follows a link: the directory may be writable by others.
 func (p *Partial) openPart() (err error) {
-	p.part, err = os.OpenFile(p.at.part, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	p.part, err = p.at.open(p.at.part(), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		p.part, err = os.OpenFile(p.at.part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		p.part, err = p.at.open(p.at.part(), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		p.created = err == nil
 	}
 	if err != nil {
-		return explain(err)
+		return err
 	}
 	if info, err := p.part.Stat(); err != nil {
 		return err
 	} else if !info.Mode().IsRegular() {
-		return fmt.Errorf("partial file %q: %w; remove it", p.at.part, ErrNotRegular)
+		return fmt.Errorf("partial file %q: %w; remove it", p.part.Name(), ErrNotRegular)
+	}
+	if err := lock(p.part); err != nil { // the journal's lock doesn't keep out Folder.Write
+		return err
 	}
 	if p.at.exists { // before the first byte: the content may be as private as what it replaces
 		return p.part.Chmod(p.at.mode)
@@ -148,6 +156,7 @@ func (p *Partial) Reset() error {
 func (p *Partial) reset() error {
 	p.claimed.reset()
 	p.done.reset()
+	p.blank = true
 	p.pending, p.waiting = p.pending[:0], 0
 	header := appendHeader(nil, p.id)
 	for _, step := range []func() error{
@@ -203,8 +212,10 @@ func (p *Partial) WriteChunk(i int64, data []byte) error {
 	if p.Done(i) {
 		return nil
 	}
-	if _, err := p.part.WriteAt(data, i*int64(p.id.ChunkSize)); err != nil {
-		return explain(err)
+	if !p.blank || !zero(data) { // what is zero and was never written stays a hole
+		if _, err := p.part.WriteAt(data, i*int64(p.id.ChunkSize)); err != nil {
+			return explain(err)
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,6 +226,22 @@ func (p *Partial) WriteChunk(i int64, data []byte) error {
 		return nil
 	}
 	return p.complete(i)
+}
+
+// zero tells whether b has only zero bytes.
+func zero(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.NativeEndian.Uint64(b) != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, v := range b {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // complete counts chunk i as done and sees to its record.
@@ -318,18 +345,34 @@ func (p *Partial) Finish() error {
 	if err := p.part.Sync(); err != nil {
 		return explain(err)
 	}
-	mine, err := p.part.Stat()
-	if err != nil {
-		return err
+	if !p.at.holds(p.at.part(), p.part) {
+		return fmt.Errorf("partial file %q was removed or replaced while it was written; run the same command again", p.part.Name())
 	}
-	if there, err := os.Lstat(p.at.part); err != nil || !os.SameFile(mine, there) {
-		return fmt.Errorf("partial file %q was removed or replaced while it was written; run the same command again", p.at.part)
-	}
-	if err := os.Rename(p.at.part, p.at.path); err != nil {
+	if err := p.at.rename(p.at.part(), p.at.name); err != nil {
 		return err
 	}
 	p.closed = true
-	return errors.Join(syncDir(filepath.Dir(p.at.path)), os.Remove(p.at.journal), p.part.Close(), p.journal.Close())
+	return errors.Join(p.at.sync(), p.at.remove(p.at.journal()), p.part.Close(), p.journal.Close(), p.at.close())
+}
+
+// Sum256 is the SHA-256 of the file, of which every chunk must be done.
+func (p *Partial) Sum256() (sum wire.Digest, err error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(p.part, 0, p.id.Size)); err != nil {
+		return sum, err
+	}
+	return wire.Digest(h.Sum(nil)), nil
+}
+
+// Discard closes the Partial and removes what it holds.
+func (p *Partial) Discard() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	return p.release(true)
 }
 
 // Close ends the session and keeps the resumable state; when there is nothing to resume it removes both files. It does
@@ -349,12 +392,12 @@ func (p *Partial) Close() error {
 func (p *Partial) release(remove bool) error {
 	var errs []error
 	if remove {
-		errs = append(errs, os.Remove(p.at.part), os.Remove(p.at.journal))
+		errs = append(errs, p.at.remove(p.at.part()), p.at.remove(p.at.journal()))
 	}
 	if p.part != nil {
 		errs = append(errs, p.part.Close())
 	}
-	return errors.Join(append(errs, p.journal.Close())...)
+	return errors.Join(append(errs, p.journal.Close(), p.at.close())...)
 }
 
 // readChunk appends chunk i of f to dst; io.EOF or io.ErrUnexpectedEOF if the file is too short.

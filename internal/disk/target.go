@@ -25,11 +25,16 @@ const (
 
 // target is a destination that was found fit to receive a file.
 type target struct {
-	path          string      // symbolic links resolved, since rename would replace the link
-	exists        bool        // a regular file is there now
-	mode          fs.FileMode // its permission bits
-	part, journal string
+	folder
+	path   string      // symbolic links resolved, since rename would replace the link
+	name   string      // its last element
+	exists bool        // a regular file is there now
+	mode   fs.FileMode // its permission bits
 }
+
+// part and journal are the names of the partial file and its journal, in the folder of the destination.
+func (t target) part() string    { return shorten(t.name) + partSuffix }
+func (t target) journal() string { return shorten(t.name) + journalSuffix }
 
 // CheckDestination tells whether a file can be written at dest, without creating anything: a question to ask before the
 // network is. The errors are those of OpenPartial, except for ErrLocked.
@@ -38,7 +43,7 @@ func CheckDestination(dest string) error {
 	return err
 }
 
-// findTarget checks what can be checked before a transfer begins.
+// findTarget checks what can be checked before a transfer begins. It doesn't open the folder yet.
 func findTarget(dest string) (target, error) {
 	if dest == "" || strings.HasSuffix(dest, string(filepath.Separator)) {
 		return target{}, fmt.Errorf("destination %q: %w; add a file name", dest, ErrIsDirectory)
@@ -67,8 +72,7 @@ func findTarget(dest string) (target, error) {
 	if err := checkDir(filepath.Dir(t.path)); err != nil {
 		return target{}, err
 	}
-	base := filepath.Join(filepath.Dir(t.path), shorten(filepath.Base(t.path)))
-	t.part, t.journal = base+partSuffix, base+journalSuffix
+	t.name = filepath.Base(t.path)
 	return t, nil
 }
 
@@ -79,7 +83,7 @@ func (t target) checkSize(l wire.Layout) error {
 		return fmt.Errorf("an object of %d bytes in chunks of %d is too large", l.Size, l.ChunkSize)
 	}
 	var fs unix.Statfs_t
-	if err := unix.Statfs(filepath.Dir(t.path), &fs); err != nil || fs.Blocks == 0 {
+	if err := unix.Fstatfs(int(t.dir.Fd()), &fs); err != nil || fs.Blocks == 0 {
 		return nil // no figure, no refusal
 	}
 	if total := float64(fs.Blocks) * float64(fs.Bsize); float64(l.Size) > total {
@@ -118,43 +122,13 @@ func shorten(base string) string {
 	return fmt.Sprintf("%s-%x", base[:cut], sum[:8])
 }
 
-// openLocked opens the journal at path, creates it if need be, and takes its lock until it is closed.
-func openLocked(path string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-		if err != nil {
-			return nil, explain(err)
-		}
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err != nil {
-			f.Close()
-			if errors.Is(err, unix.EWOULDBLOCK) {
-				return nil, fmt.Errorf("%w (lock: %s)", ErrLocked, path)
-			}
-			return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-		}
-		// The holder before us may have finished and removed the journal between our open and our lock.
-		mine, err := f.Stat()
-		if err != nil {
-			f.Close()
-			return nil, err
-		}
-		if there, err := os.Lstat(path); err == nil && os.SameFile(mine, there) {
-			return f, nil
-		}
-		f.Close()
-	}
-}
-
-// syncDir makes a rename in dir last through a power cut.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-		return explain(err)
+// lock takes the lock of f until it is closed.
+func lock(f *os.File) error {
+	switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return fmt.Errorf("%w (lock: %s)", ErrLocked, f.Name())
+	case err != nil:
+		return &fs.PathError{Op: "lock", Path: f.Name(), Err: err}
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // TreeOptions adjusts a Tree; the zero value is the default.
 type TreeOptions struct {
 	ChunkSize int // bytes, 1…8000; 0: 8000
-	MaxOpen   int // file descriptors kept open; 0: 256
+	MaxOpen   int // file descriptors kept open; 0: 256, and not more than a quarter of what the process may have
 	Hashers   int // files hashed at once; 0: 2
 	// Progress, if set, is told how far the hashing of a file has come: at its start, about every MiB, and at its end. It
 	// is called from several goroutines.
@@ -52,7 +52,7 @@ func OpenTree(dir string, opts TreeOptions) (*Tree, error) {
 		opts.ChunkSize = wire.ChunkSize
 	}
 	if opts.MaxOpen == 0 {
-		opts.MaxOpen = 256
+		opts.MaxOpen = int(min(256, descriptors()/4))
 	}
 	if opts.Hashers == 0 {
 		opts.Hashers = 2
@@ -72,6 +72,15 @@ func OpenTree(dir string, opts TreeOptions) (*Tree, error) {
 		hashing: map[string]*hashing{},
 		files:   map[*Version]struct{}{},
 	}, nil
+}
+
+// descriptors is how many file descriptors the process may have.
+func descriptors() uint64 {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return 1024
+	}
+	return uint64(limit.Cur)
 }
 
 // Close ends all hashing and closes all files. Lookups and reads fail with fs.ErrClosed from then on.
@@ -144,17 +153,11 @@ func (t *Tree) Lookup(suffix wire.Name) (*Version, error) {
 
 // unchanged returns the cached version of path if the file is as it was hashed.
 func (t *Tree) unchanged(path string) *Version {
-	t.mu.Lock()
-	v := t.current[path]
-	t.mu.Unlock()
-	if v == nil {
-		return nil
-	}
 	info, err := t.root.Stat(path)
-	if err != nil || infoStamp(info) != v.stateNow() {
+	if err != nil {
 		return nil
 	}
-	return v
+	return t.known(path, infoStamp(info))
 }
 
 // refresh hashes path as it is now and makes the result its current version.

@@ -50,6 +50,7 @@ type Version struct {
 	tree     *Tree
 	path     string
 	Manifest *wire.Manifest
+	listing  []byte // of a directory, whose bytes are here; else nil
 
 	used atomic.Int64 // the tree's clock of uses, for eviction
 
@@ -64,6 +65,10 @@ type Version struct {
 func (v *Version) ReadChunk(dst []byte, i int64) ([]byte, error) {
 	if i < 0 || i >= v.Manifest.Chunks() {
 		return dst, fmt.Errorf("chunk %d is outside of 0…%d", i, v.Manifest.Chunks()-1)
+	}
+	if v.listing != nil {
+		at := i * int64(v.Manifest.ChunkSize)
+		return append(dst, v.listing[at:at+int64(v.Manifest.ChunkLen(i))]...), nil
 	}
 	if err := v.acquire(); err != nil {
 		return dst, err

@@ -20,14 +20,13 @@ func filePath(suffix wire.Name) (string, error) {
 		if !ok {
 			break
 		}
-		element := string(c.Value)
-		if c.Type != wire.TypeGeneric || element == "" || element == "." || element == ".." || strings.ContainsAny(element, "/\x00") {
+		if c.Type != wire.TypeGeneric || CheckElement(c.Value) != nil {
 			return "", fmt.Errorf("%s is not the name of a file: %w", suffix, ErrNotFound)
 		}
 		if path.Len() > 0 {
 			path.WriteByte('/')
 		}
-		path.WriteString(element)
+		path.Write(c.Value)
 		rest = next
 	}
 	if path.Len() == 0 {
@@ -65,7 +64,7 @@ func (t *Tree) walk(dir string, name wire.Name, fn func(wire.Name, int64) error)
 			errs = append(errs, err)
 			continue
 		}
-		if strings.HasSuffix(path, partSuffix) || strings.HasSuffix(path, journalSuffix) {
+		if ours(path) {
 			continue
 		}
 		info, err := t.root.Stat(path) // follows links, within the root
