@@ -20,6 +20,7 @@ type Engine struct {
 	alarms    agenda[*transfer]
 	questions questions
 	flows     flows
+	limit     limit
 	pendings  pendings
 	events    []Event
 	spare     [][]byte // chunk buffers

@@ -39,6 +39,9 @@ func (e *Engine) pick(now machine.Time, f *flow) *pending {
 	}
 	if at <= now {
 		ok, later := f.affords(now)
+		if ok {
+			ok, later = e.limit.affords(now)
+		}
 		if ok && f.lost.at() <= now {
 			p := f.lost.first()
 			f.lost.remove(p)
@@ -86,6 +89,7 @@ func (e *Engine) send(now machine.Time, f *flow, p *pending, buf []byte) int {
 	f.link(now, p)
 	size := p.size()
 	f.tokens -= float64(size)
+	e.limit.spend(size)
 	e.flows.served++
 	f.served, f.wake = e.flows.served, now
 	e.flows.agenda.put(f)

@@ -1,0 +1,48 @@
+package fetch
+
+import (
+	"testing"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+)
+
+// TestLimit: two flows share one limit, whatever their own rates allow, and use all of it.
+func TestLimit(t *testing.T) {
+	for _, rate := range []float64{50e3, 500e3, 2e6} {
+		a, b := newObject("/s/a", int(rate*3), 0, 1), newObject("/t/b", int(rate*2), 0, 2)
+		w := newWorld(t, Config{}, a, b)
+		w.e.Limit(w.now, rate)
+		w.start(a, Request{})
+		w.start(b, Request{})
+		w.succeed()
+		if took := w.now.Seconds(); took < 4.75 || took > 5.25 {
+			t.Errorf("%v B at %v B/s took %v s, want 5", rate*5, rate, took)
+		}
+	}
+	o := newObject("/s/a", 1e6, 0, 1)
+	w := newWorld(t, Config{}, o)
+	w.e.Limit(w.now, 1e5)
+	w.e.Limit(w.now, 0)
+	w.start(o, Request{})
+	w.succeed()
+	if took := w.now.Seconds(); took > 1 {
+		t.Errorf("without a limit it took %v s", took)
+	}
+}
+
+// TestLimitBurst: a flow that was idle may not catch up on more than rateBurst.
+func TestLimitBurst(t *testing.T) {
+	l := limit{rate: 1e6}
+	l.affords(3600 * machine.Second)
+	if most := l.rate * rateBurst.Seconds(); l.tokens != most {
+		t.Errorf("%v bytes saved up, want %v", l.tokens, most)
+	}
+	for range 2 {
+		l.spend(wire.ChunkSize)
+	}
+	ok, at := l.affords(3600 * machine.Second)
+	if ok || at != 3600*machine.Second+6*machine.Millisecond+1 {
+		t.Errorf("%v, %v", ok, at)
+	}
+}
