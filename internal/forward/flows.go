@@ -192,7 +192,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	e.expiry = now
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
-	if s.cfg.Strategy == Mars && s.marsInterest(now, e, in, local, hdr) {
+	if s.cfg.Strategy == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
 		return
 	}
 	s.bestRoute(now, e, wire.NackNoRoute)
@@ -202,9 +202,14 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 // A local application, being the producer, excludes everything else.
 func (s *flows) candidates(in machine.FaceID, local bool, name wire.Name) []NextHop {
 	hops := s.fib.lookup(name)
+	abroad := (s.cfg.Relay || local) && !name.HasPrefix(localhostName)
+	takes := func(h NextHop) bool {
+		u := s.ups[h.Face]
+		return u != nil && h.Face != in && (abroad || u.local)
+	}
 	n := 0
 	for _, h := range hops {
-		if u := s.ups[h.Face]; u != nil && h.Face != in && (s.cfg.Relay || local || u.local) {
+		if takes(h) {
 			n++
 		}
 	}
@@ -213,7 +218,7 @@ func (s *flows) candidates(in machine.FaceID, local bool, name wire.Name) []Next
 	}
 	kept := make([]NextHop, 0, n)
 	for _, h := range hops {
-		if u := s.ups[h.Face]; u != nil && h.Face != in && (s.cfg.Relay || local || u.local) {
+		if takes(h) {
 			kept = append(kept, h)
 		}
 	}

@@ -45,10 +45,12 @@ const (
 	DropFaceDown                     // its face is gone
 	dropReasons
 )
+	DropScope                        // /localhost from another node
+	DropNack                         // Nack for a peer that may not know what it is
 
 var dropNames = [dropReasons]string{
 	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
-	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down",
+	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted",
 }
 
 func (r DropReason) String() string { return dropNames[r] }
@@ -65,6 +67,9 @@ type face struct {
 	n    Counters
 }
 
+
+	mars  bool // the peer has used one of our header fields
+	nacks bool // the peer has sent a Nack
 // Counters counts the packets of one face.
 type Counters struct {
 	InterestsIn, InterestsOut uint64
@@ -73,6 +78,7 @@ type Counters struct {
 	ContentIn                 uint64 // bytes of Content in Data that answered an Interest
 	Drops                     uint64
 }
+	BytesIn, BytesOut         uint64 // of datagrams
 
 // Forwarder is a MARS forwarder (machine.Machine). Local faces are applications on this node; whoever composes the
 // node moves their packets.
@@ -89,6 +95,8 @@ type Forwarder struct {
 
 	pkt      wire.Packet // scratch: one datagram at a time
 	interest wire.Interest
+	commands []Command // from applications
+
 	data     wire.Data
 }
 
@@ -194,6 +202,9 @@ func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN,
 	}
 	if p.Fragment == nil { // an idle packet
 		return
+	fc.n.BytesIn += uint64(len(datagram))
+	fc.mars = fc.mars || speaksMARS(p)
+	fc.nacks = fc.nacks || p.Nack
 	}
 	if p.FragCount > 1 {
 		hdr, tok, body, done, drop := fc.link.in.add(now, p, &fw.bufs)
@@ -235,12 +246,14 @@ func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body [
 		fw.malformed(fc, body, owned)
 		return
 	}
-	if hdr.Nack {
+	switch {
+	case hdr.Nack:
 		fc.n.NacksIn++
 		fw.flows.onNack(now, fc.id, hdr, &fw.interest)
-	} else if !fc.link.Local && isControl(&fw.interest) {
+	case !fc.link.Local && isControl(&fw.interest):
 		fw.control = append(fw.control, Control{fc.id, append([]byte(nil), fw.interest.Parameters...)})
-	} else {
+	case fw.localhost(fc, hdr, &fw.interest):
+	default:
 		fc.n.InterestsIn++
 		fw.flows.onInterest(now, fc.id, fc.link.Local, hdr, &fw.interest)
 	}
@@ -259,12 +272,7 @@ func (fw *Forwarder) malformed(fc *face, body []byte, owned bool) {
 
 // settle moves what the flow side produced to the link side and wakes the faces concerned.
 func (fw *Forwarder) settle(now machine.Time) {
-	for i := range fw.flows.out {
-		o := &fw.flows.out[i]
-		fw.enqueue(o.face, o.p)
-		o.p = packet{}
-	}
-	fw.flows.out = fw.flows.out[:0]
+	fw.settleOut()
 	for _, id := range fw.flows.woken {
 		if fc := fw.faces[id]; fc != nil && fc.up {
 			fw.setReady(fc)
@@ -275,11 +283,22 @@ func (fw *Forwarder) settle(now machine.Time) {
 
 func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
 	fc := fw.faces[id]
+func (fw *Forwarder) settleOut() {
+	for i := range fw.flows.out {
+		o := &fw.flows.out[i]
+		fw.enqueue(o.face, o.p)
+		o.p = packet{}
+	}
+	fw.flows.out = fw.flows.out[:0]
+}
+
 	switch {
 	case fc == nil || !fc.up:
 		fw.dropped[DropFaceDown]++
 	case p.data && !p.urgent && !fc.link.pushData(p):
 		fw.dropped[DropDataQueue]++
+	case !fc.suit(&p):
+		fw.dropped[DropNack]++
 		fc.n.Drops++
 	case (!p.data || p.urgent) && !fc.link.pushControl(p):
 		fw.dropped[DropControlQueue]++
@@ -334,6 +353,7 @@ func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (
 	n := l.emit(buf)
 	if !l.busy && n > 0 {
 		fw.count(fc, &l.current)
+	fc.n.BytesOut += uint64(max(n, 0))
 		fw.bufs.put(l.current.buf)
 		l.current = packet{}
 	}

@@ -52,7 +52,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 			s.fail(e, wire.NackLoop)
 			return true
 		}
-		if d = s.join(f, hdr.Label); d.refuses(hdr.Label, false) {
+		if d = s.join(f, hdr.Label); d == nil || d.refuses(hdr.Label, false) {
 			s.drop(DropLoop)
 			s.fail(e, wire.NackLoop)
 			return true
@@ -263,6 +263,7 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packe
 	}
 	p := packet{buf: append(s.bufs.get(), e.buf...), hdr: e.hdr, tok: e.token(), queued: now}
 	p.wire = p.buf
+	p.hdr.SizeHint = uint64(e.cost) // known or not: a field of ours is how the peer knows us (ADR 0007)
 	return p
 }
 
