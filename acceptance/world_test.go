@@ -33,8 +33,18 @@ const (
 // namespaces of ours are called marsacc-<pid of the test>-<host>.
 const namespacePrefix = "marsacc-"
 
-// newWorld makes the namespaces and takes them away at the end of the test. It skips the test where that can't be done.
+// newWorld makes the three hosts and their links.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := newHosts(t, "producer", "relay", "consumer")
+	w.link("direct", "producer", producerDirect, "consumer", consumerDirect)
+	w.link("side", "relay", relaySide, "consumer", consumerSide)
+	w.link("back", "producer", producerBack, "relay", relayBack)
+	return w
+}
+
+// newHosts makes a namespace for each host and takes them away at the end of the test. It skips the test where that can't be done.
+func newHosts(t *testing.T, hosts ...string) *world {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("making network namespaces takes root")
@@ -44,7 +54,7 @@ func newWorld(t *testing.T) *world {
 	}
 	w := &world{t: t, binary: mars(t)}
 	removeLeftovers(t)
-	for _, host := range []string{"producer", "relay", "consumer"} {
+	for _, host := range hosts {
 		name := namespace(host)
 		if out, err := exec.Command("ip", "netns", "add", name).CombinedOutput(); err != nil {
 			t.Skipf("this system lets us make no network namespace: %v: %s", err, out)
@@ -52,9 +62,6 @@ func newWorld(t *testing.T) *world {
 		t.Cleanup(func() { remove(t, name) })
 		w.ip(host, "link", "set", "lo", "up")
 	}
-	w.link("direct", "producer", producerDirect, "consumer", consumerDirect)
-	w.link("side", "relay", relaySide, "consumer", consumerSide)
-	w.link("back", "producer", producerBack, "relay", relayBack)
 	return w
 }
 

@@ -51,6 +51,7 @@ func (s *flows) sourceEpoch(now machine.Time, f *flow) *discovery {
 	if !f.source {
 		f.source = true
 		f.epochs = nil
+		f.probeSeq = uint64(s.boot) // names of an earlier run may still be pending somewhere
 	}
 	if len(f.epochs) == 0 {
 		d := s.newEpoch(f)
@@ -62,9 +63,11 @@ func (s *flows) sourceEpoch(now machine.Time, f *flow) *discovery {
 		s.setLanes(f)
 		s.beginProbing(now, f, d)
 	}
-	if f.version != s.fib.version {
-		f.version = s.fib.version
-		if !f.epochs[0].same(s.newProbes(f)) {
+	if f.version != s.fib.version && len(f.epochs) < keptEpochs {
+		// Until the candidates are those in use the change is looked at again: a discovery may be too recent to start another.
+		if f.epochs[0].same(s.newProbes(f)) {
+			f.version = s.fib.version
+		} else {
 			s.rediscover(now, f)
 		}
 	}
@@ -74,11 +77,11 @@ func (s *flows) sourceEpoch(now machine.Time, f *flow) *discovery {
 // newEpoch is the next epoch of a flow whose source is here.
 func (s *flows) newEpoch(f *flow) *discovery {
 	s.epoch++
-	return newDiscovery(s.boot, s.epoch, topLabel, true, s.routes(f, true), s.cfg.Discovery)
+	return newDiscovery(s.boot, s.epoch, topLabel, true, s.routes(f, true), s.cfg)
 }
 
 func (s *flows) newProbes(f *flow) []probe {
-	return newDiscovery(0, 0, topLabel, true, s.routes(f, true), s.cfg.Discovery).probes
+	return newDiscovery(0, 0, topLabel, true, s.routes(f, true), s.cfg).probes
 }
 
 // same tells whether the candidates are those of d.
@@ -236,19 +239,22 @@ func (s *flows) sendProbe(now machine.Time, f *flow, d *discovery) {
 // selfFace is the downstream of probes that this node sends for its own flows.
 const selfFace machine.FaceID = 0
 
-// join finds the epoch of a flow that passes through here, or freezes a label and joins it.
+// join finds the epoch of a flow that passes through here, or freezes a label and joins it. nil: it may not.
 func (s *flows) join(f *flow, label wire.Label) *discovery {
 	for _, d := range f.epochs {
 		if d.boot == label.Boot && d.epoch == label.Epoch {
 			return d
 		}
 	}
+	if len(f.epochs) == keptEpochs && label.Boot == f.epochs[0].boot && label.Epoch < f.epochs[0].epoch {
+		return nil // long gone: its label here is forgotten, and another could close a cycle
+	}
 	hops := s.routes(f, false)
 	mine := wire.Label{Hash: f.name.Hash(s.cfg.ID)}
 	if len(hops) > 0 {
 		mine.Hops = uint16(hops[0].Hops) // next hops are sorted
 	}
-	d := newDiscovery(label.Boot, label.Epoch, mine, false, hops, s.cfg.Discovery)
+	d := newDiscovery(label.Boot, label.Epoch, mine, false, hops, s.cfg)
 	if len(f.epochs) == keptEpochs {
 		f.epochs = append(f.epochs[:0], f.epochs[1:]...)
 	}
