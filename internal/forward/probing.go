@@ -108,7 +108,7 @@ func (s *flows) beginProbing(now machine.Time, f *flow, d *discovery) {
 		f.probing = true
 		s.probing = append(s.probing, f)
 	}
-	s.probeAll(now)
+	s.drive(now, f) // not probeAll: this may be called from there
 }
 
 // rediscover starts a new epoch beside the one in use: make before break.
