@@ -330,15 +330,7 @@ func (c *linuxConn) sendmmsg(fd uintptr) {
 	}
 }
 
-func (c *linuxConn) awaitWritable() error {
-	return c.raw.Write(func(fd uintptr) bool {
-		// The poller reports changes only, and this one may have happened before it was asked.
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-		n, err := unix.Poll(fds, 0)
-		return err == nil && n > 0
-	})
-}
-
+func (c *linuxConn) awaitWritable() error      { return awaitWritable(c.raw) }
 func (c *linuxConn) localAddr() netip.AddrPort { return *c.local.Load() }
 func (c *linuxConn) buffers() (recv, send int) { return c.grants[0], c.grants[1] }
 func (c *linuxConn) close() error              { return c.udp.Close() }

@@ -1,5 +1,5 @@
 // Package driver holds the only sockets and the only clock of the data path: it drives one machine.Machine over UDP
-// faces.
+// faces and local streams.
 //
 // One goroutine, the loop, owns the Machine. Every socket has a reader goroutine that moves datagrams in batches from
 // the kernel into an inbox, deep enough that the kernel's default receive buffer of 212,992 bytes is no limit. The loop
@@ -9,6 +9,9 @@
 //
 //	kernel ──recvmmsg, GRO──▶ inbox ──▶ loop ──Transmit──▶ train ──sendmmsg, GSO──▶ kernel
 //	        (reader goroutine)         (Machine)           (≤ 64 KiB of one face)
+//
+// Applications on this node come by Unix streams (ListenLocal, DialLocal): a stream of NDN packets is cut into packets where
+// their lengths say, and from there on it is a socket like the others.
 //
 // What systems differ in stands behind batchConn: conn_linux.go has the batches, conn_portable.go serves the others.
 package driver

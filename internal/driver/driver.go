@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
@@ -70,16 +71,19 @@ type Driver struct {
 	started atomic.Bool
 	warned  sync.Once // a small receive buffer
 	readers sync.WaitGroup
+	local   struct{ accepted, refused, malformed atomic.Uint64 }
 
 	mu      sync.Mutex // guards what follows
 	all     []*face    // in the order of their IDs
 	opened  []*socket  // every socket, also before the loop knows of it
+	locals  []*net.UnixListener
 	closing bool
 
 	// What follows belongs to the loop.
 	machine machine.Machine
 	onTurn  []func(now machine.Time)
 	sockets []*socket
+	ended   []*socket // whose stream is over
 	byID    map[machine.FaceID]*face
 	guests  guests
 	muted   []*face
@@ -173,7 +177,7 @@ func (d *Driver) Drop(id machine.FaceID) {
 			return
 		}
 		d.faceDown(now, f)
-		if !f.onDemand {
+		if f.sock.face == f {
 			d.forget(f.sock)
 		}
 	})

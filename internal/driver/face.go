@@ -25,8 +25,9 @@ type FaceInfo struct {
 	Name          string
 	Local, Remote netip.AddrPort
 	OnDemand      bool
+	Stream        bool // an application here, over a Unix stream: Name is the path of the socket, and there are no addresses
 	Up            bool // the Machine knows it
-	MTU           int  // bytes
+	MTU           int  // bytes; 0: no limit
 	Protected     bool // it has a Protector other than Null
 
 	DatagramsIn, BytesIn   uint64 // what the Machine got
@@ -53,6 +54,7 @@ type face struct {
 	protector machine.Protector // nil for Null
 	overhead  int
 	target    target
+	largest   int // bytes of the buffers that the Machine gets
 	sock      *socket
 	keepAlive KeepAlive
 	onDemand  bool
@@ -76,7 +78,10 @@ func newFace(id machine.FaceID, name string, desc machine.Face, mtu int, p machi
 	if desc.MTU <= 0 {
 		desc.MTU = mtu
 	}
-	f := &face{id: id, name: name, face: desc}
+	f := &face{id: id, name: name, face: desc, largest: desc.MTU}
+	if desc.Local {
+		f.face.MTU, f.largest = 0, maxFrame
+	}
 	if _, null := p.(machine.Null); p != nil && !null {
 		f.protector, f.overhead = p, p.Overhead()
 	}
@@ -152,7 +157,7 @@ func (d *Driver) unmute(now machine.Time) (next machine.Time) {
 
 func (f *face) info() FaceInfo {
 	i := FaceInfo{
-		ID: f.id, Name: f.name, OnDemand: f.onDemand, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.protector != nil,
+		ID: f.id, Name: f.name, OnDemand: f.onDemand, Stream: f.face.Local, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.protector != nil,
 		Remote: f.target.remote, Local: f.sock.conn.localAddr(),
 		DatagramsIn: f.datagramsIn.Load(), BytesIn: f.bytesIn.Load(),
 		DatagramsOut: f.datagramsOut.Load(), BytesOut: f.bytesOut.Load(),
@@ -160,7 +165,7 @@ func (f *face) info() FaceInfo {
 		Rejected: f.sock.rejected.Load(), KernelDrops: f.sock.conn.drops(), InboxStalls: f.sock.in.stallCount(),
 		LastHeard: machine.Time(f.heard.Load()),
 	}
-	if f.onDemand {
+	if f.onDemand && !f.face.Local {
 		i.Local = netip.AddrPortFrom(f.target.local, i.Local.Port())
 	}
 	i.ReceiveBuffer, i.SendBuffer = f.sock.conn.buffers()

@@ -43,8 +43,11 @@ func (d *Driver) Run(ctx context.Context) error {
 func (d *Driver) shutdown() error {
 	d.mu.Lock()
 	d.closing = true
-	opened := d.opened
+	opened, locals := d.opened, d.locals
 	d.mu.Unlock()
+	for _, l := range locals {
+		_ = l.Close()
+	}
 	d.calls.finish()
 	for _, s := range opened {
 		s.close()
@@ -72,6 +75,11 @@ func (d *Driver) turn() bool {
 			busy = true
 		}
 	}
+	for _, s := range d.ended {
+		d.end(s)
+	}
+	clear(d.ended)
+	d.ended = d.ended[:0]
 	now := d.clock.now()
 	if d.machine.Deadline() <= now {
 		d.machine.Advance(now)
@@ -93,8 +101,12 @@ func (d *Driver) input(s *socket) bool {
 	if err := s.fault.Swap(nil); err != nil {
 		d.readFault(s, *err)
 	}
+	ended := s.ended.Load()
 	packets := s.in.take(turnPackets, turnBytes)
 	if len(packets) == 0 {
+		if ended {
+			d.ended = append(d.ended, s)
+		}
 		return false
 	}
 	now := d.clock.now()
@@ -111,6 +123,14 @@ func (d *Driver) input(s *socket) bool {
 	}
 	s.faulty = false
 	return true
+}
+
+// end ends the face of a stream that is over.
+func (d *Driver) end(s *socket) {
+	if d.byID[s.face.id] == s.face {
+		d.faceDown(d.clock.now(), s.face)
+		d.forget(s)
+	}
 }
 
 // deliver gives the datagrams of p to the Machine.
@@ -198,9 +218,9 @@ func (d *Driver) pull(now machine.Time, f *face) bool {
 }
 
 // transmit adds the next datagram of f to t and reports whether there was one that fits. The Machine always gets a
-// buffer of the face's MTU, so that no datagram depends on how full a train is, and a larger one when it asks.
+// buffer of the face's MTU (of a whole packet where there is none), so that no datagram depends on how full a train is, and a larger one when it asks.
 func (d *Driver) transmit(now machine.Time, f *face, t *train) bool {
-	n := d.transmitInto(now, f, t, f.face.MTU)
+	n := d.transmitInto(now, f, t, f.largest)
 	if n < 0 {
 		n = d.transmitInto(now, f, t, -n)
 	}

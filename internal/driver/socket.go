@@ -22,6 +22,7 @@ type socket struct {
 
 	rejected atomic.Uint64
 	fault    atomic.Pointer[error] // the reader's last error, for the loop
+	ended    atomic.Bool           // the reader has met the end of a stream, and all that came is in the inbox
 
 	once sync.Once
 	quit chan struct{}
@@ -61,6 +62,10 @@ func (s *socket) read() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
+		if errors.Is(err, errEnded) {
+			s.end(err)
+			return
+		}
 		if err != nil {
 			s.fault.Store(&err)
 			s.d.wakeup()
@@ -84,6 +89,16 @@ func (s *socket) read() {
 		s.in.publish(slots[:n])
 		s.d.wakeup()
 	}
+}
+
+// end tells the loop that nothing more will come.
+func (s *socket) end(err error) {
+	if errors.Is(err, errMalformed) {
+		s.d.local.malformed.Add(1)
+		s.d.log.Warn("closing the connection of an application", "face", s.face.id, "name", s.face.name, "error", err)
+	}
+	s.ended.Store(true)
+	s.d.wakeup()
 }
 
 // awaitRoom keeps the faces of s from being pulled until it takes datagrams again. Called by the loop.
