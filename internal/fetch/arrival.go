@@ -116,14 +116,11 @@ func (e *Engine) bad(t *transfer, it item) bool {
 	return true
 }
 
-// proceed hands out the claimed chunks from the cursor on and lets the flow ask for what comes then.
+// proceed hands out the claimed chunks from the cursor on, as far as there is room, and lets the flow ask for what comes
+// then. It is called whenever the cursor or the room changes, so next never meets a claimed chunk that it may ask for.
 func (e *Engine) proceed(t *transfer) {
-	t.atClaim = false
-	for t.claimed != nil && t.state == active && t.within(t.cursor) && t.leafState[t.layout.LeafOf(t.cursor)] != unknown && t.claimed(t.cursor) {
-		if t.outCount+t.kept >= e.cfg.MaxUnsettled {
-			t.atClaim = true
-			break
-		}
+	for t.claimed != nil && t.state == active && t.outCount+t.kept < e.cfg.MaxUnsettled && t.within(t.cursor) &&
+		t.leafState[t.layout.LeafOf(t.cursor)] != unknown && t.claimed(t.cursor) {
 		e.arrive(t, arrival{index: t.cursor})
 		t.cursor++
 	}

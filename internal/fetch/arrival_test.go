@@ -156,7 +156,7 @@ func TestWrongLength(t *testing.T) {
 			w.step()
 		}
 		w.succeed()
-		if s := w.e.Stats(id); s.Corrupt != 1 || w.sent["a/0"] != 2 || len(w.apps[id].order) != 1 {
+		if s := w.e.Stats(id); s.Corrupt != 1 || w.sent["a/0"] != 2 || w.apps[id].handed != 1 {
 			t.Errorf("%d bytes: %+v", len(content), s)
 		}
 	}
@@ -216,5 +216,63 @@ func TestBuffersAreReused(t *testing.T) {
 	e.Settle(0, 1, 0, make([]byte, 10), true)
 	if b := e.buffer(); cap(b) < wire.ChunkSize || len(e.spare) != maxSpare-1 {
 		t.Errorf("a buffer of %d, %d left", cap(b), len(e.spare))
+	}
+}
+
+// TestWaitingForALeaf: chunks that nothing can be checked against yet are no more than the application would get.
+func TestWaitingForALeaf(t *testing.T) {
+	o := newObject("/s/a", 4_000_000, 0, 1)
+	for _, claimed := range []func(int64) bool{nil, func(int64) bool { return true }} {
+		w := newWorld(t, Config{MaxUnsettled: 20}, o)
+		id := w.start(o, Request{})
+		w.apps[id].claimed = claimed
+		for w.now < 5*sec {
+			w.queue = slices.DeleteFunc(w.queue, func(f flight) bool { return f.data != nil && w.labelOf(f.data) == "a/leaf0" })
+			w.step()
+		}
+		// What was on its way when the limit was reached comes too.
+		if tr := w.e.transfers[id]; tr.kept < 20 || tr.kept > 60 || claimed != nil && tr.kept != 20 {
+			t.Errorf("%d chunks wait", tr.kept)
+		}
+		w.succeed()
+	}
+}
+
+// TestForgetting: what is over is not remembered while the transfer goes on.
+func TestForgetting(t *testing.T) {
+	o := newObject("/s/a", 600*8000, 0, 1)
+	w := newWorld(t, Config{}, o)
+	w.corrupt = 0.2
+	id := w.start(o, Request{})
+	for w.apps[id].left != 1 {
+		w.step()
+	}
+	tr := w.e.transfers[id]
+	if len(tr.bad) > 1 || len(tr.held) != 0 || len(tr.onDisk) != 0 {
+		t.Errorf("%d wrong ones, %d leaves waited for, %d on disk", len(tr.bad), len(tr.held), len(tr.onDisk))
+	}
+	leaves := 0
+	for _, i := range []int64{0, 250, 500} {
+		if _, ok := tr.tree.ChunkDigest(i); ok {
+			leaves++
+		}
+	}
+	if leaves != 1 {
+		t.Errorf("%d leaves are held for one chunk", leaves)
+	}
+	w.succeed()
+}
+
+// TestBacklogIsRecycled when its transfer ends.
+func TestBacklogIsRecycled(t *testing.T) {
+	o := newObject("/s/a", 80_000, 0, 1)
+	w := newWorld(t, Config{MaxUnsettled: 2}, o)
+	w.settle = sec
+	id := w.start(o, Request{})
+	w.until(200 * ms)
+	kept := w.e.transfers[id].backlog.len()
+	w.e.Cancel(w.now, id)
+	if kept == 0 || len(w.e.spare) != kept {
+		t.Errorf("%d buffers of %d", len(w.e.spare), kept)
 	}
 }

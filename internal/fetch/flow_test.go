@@ -143,6 +143,39 @@ func TestFlowsTakeTurns(t *testing.T) {
 	}
 }
 
+// TestFlowsAlternate: of flows that may all send, the one that has waited longest does.
+func TestFlowsAlternate(t *testing.T) {
+	w := newWorld(t, Config{})
+	w.settle = sec // nothing is asked for but what credit and window allow at once
+	for i := range 3 {
+		o := newObject(fmt.Sprintf("/s%d/o", i), 800_000, 0, uint64(i))
+		w.p.objects = append(w.p.objects, o)
+		w.e.Start(0, Request{Name: o.name})
+	}
+	for id := range ID(3) {
+		w.apps[id+1] = &app{o: w.p.objects[id]}
+	}
+	w.drain()
+	w.until(30 * ms)
+	for id := range ID(3) {
+		w.apps[id+1].claimed = nil
+	}
+	w.order = nil
+	w.step() // the top lists come, all at once
+	for w.now < 40*ms {
+		w.step()
+	}
+	if len(w.order) < 12 {
+		t.Fatalf("only %v", w.order)
+	}
+	for i, label := range w.order[:12] {
+		if want := []string{"o/leaf0", "o/0", "o/1", "o/2"}[i/3]; label != want {
+			t.Errorf("not in turn: %v", w.order[:12])
+			break
+		}
+	}
+}
+
 // TestTransfersShareAFlow: of several transfers in one flow each gets the same, whenever it begins.
 func TestTransfersShareAFlow(t *testing.T) {
 	var objects []*object

@@ -23,11 +23,10 @@ func (f *flow) returned(p *pending) {
 // timeout doesn't back off: retransmissions are paced by a rate that knows the queues upstream, and with a doubling
 // timeout a few unlucky chunks held up whole objects at 1% loss.
 func (f *flow) lossAt(p *pending) machine.Time {
-	after := f.rtt.rto()
 	if p.seq < f.top[fastLater-1] {
-		after = min(after, fastAge)
+		return p.sent + fastAge // which is less than any timeout
 	}
-	return p.sent + after
+	return p.sent + f.rtt.rto()
 }
 
 // detect finds the Interests that are lost by now. Those in flight are in order of sending, so both the timeout and being

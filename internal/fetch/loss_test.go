@@ -33,9 +33,9 @@ func TestFastRetransmit(t *testing.T) {
 		at    machine.Time
 		lost  bool
 	}{
-		{"eight later, 350 ms", 8, fastAge, true},
-		{"eight later, 1 ns too early", 8, fastAge - 1, false},
-		{"seven later, 350 ms", 7, fastAge, false},
+		{"eight later, 350 ms", 8, 350 * ms, true},
+		{"eight later, 1 ns too early", 8, 350*ms - 1, false},
+		{"seven later, 350 ms", 7, 350 * ms, false},
 		{"seven later, before the timeout", 7, defaultRTO - 1, false},
 		{"seven later, the timeout", 7, defaultRTO, true},
 		{"none later, the timeout", 0, defaultRTO, true},

@@ -67,6 +67,8 @@ func (o *object) metadata() []byte {
 type producer struct {
 	objects  []*object // the current versions
 	feedback *wire.Feedback
+
+	anyVersion bool // answers for whatever version is asked for
 }
 
 func (p *producer) find(name wire.Name) *object {
@@ -160,7 +162,7 @@ func (p *producer) answer(q question) []byte {
 	case q.kind == metadata:
 		name := q.name.Clone().AppendChunk(o.manifest.Version(), 0)
 		return p.data(q, wire.Data{Name: name, Content: o.metadata(), Freshness: 1000}, true)
-	case q.vers != o.manifest.Version():
+	case q.vers != o.manifest.Version() && !p.anyVersion:
 		return p.refuse(q, "version gone")
 	case q.kind == segment:
 		return p.data(q, wire.Data{Name: q.name, Content: o.manifest.Segment(q.index)}, false)

@@ -147,6 +147,30 @@ func TestQuestionsAreBounded(t *testing.T) {
 	w.clean()
 }
 
+// TestBusyAnswerInLine: who is told to ask later, while others keep it from asking again, asks later.
+func TestBusyAnswerInLine(t *testing.T) {
+	o := newObject("/s/first", 1, 0, 1)
+	w := newWorld(t, Config{}, o)
+	w.dead = true
+	w.start(o, Request{})
+	first := w.e.pendings.slots[0]
+	q := question{token: tokenOf(first), name: wire.MustParseName("/s/first/32=metadata"), kind: metadata}
+	for i := range 2*maxOpen - 1 {
+		w.start(newObject(fmt.Sprintf("/s/o%d", i), 1, 0, 2), Request{})
+	}
+	w.until(260 * ms) // the others have been asked about, and it waits to ask again
+	w.e.Receive(w.now, Face, machine.NotECT, w.p.refuse(q, saysBusy))
+	w.drain()
+	w.until(505 * ms)
+	if n := w.sent["first/meta"]; n != 1 {
+		t.Errorf("asked %d times after 245 ms", n)
+	}
+	w.until(1000 * ms) // the others' turn, and then its own
+	if n := w.sent["first/meta"]; n != 2 {
+		t.Errorf("asked %d times after 740 ms", n)
+	}
+}
+
 // TestQuestionBackoff bounds the wait between questions.
 func TestQuestionBackoff(t *testing.T) {
 	for asked, want := range map[int]machine.Time{0: 250 * ms, 1: 500 * ms, 2: sec, 3: 2 * sec, 4: 2 * sec, 1 << 30: 2 * sec} {

@@ -106,7 +106,6 @@ func (e *Engine) onRefusal(now machine.Time, p *pending) {
 		e.fail(t, ErrChanged)
 		return
 	}
-	t.asked = 0
 	e.question(t)
 }
 

@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 
 	"mars/internal/machine"
@@ -110,4 +112,64 @@ func FuzzReceive(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTopPieces: of a top list in several pieces, one of the wrong length is fetched again by itself.
+func TestTopPieces(t *testing.T) {
+	o := newObject("/s/a", 5*62_500, 1, 1)
+	if n := o.manifest.TopSegments(); n != 6 {
+		t.Fatalf("%d pieces", n)
+	}
+	for wrong := range int64(6) {
+		w := newWorld(t, Config{}, o)
+		w.delay = 100 * machine.Microsecond // one piece comes before the next is asked for
+		id := w.start(o, Request{})
+		for w.e.transfers[id].state != active {
+			for i := range w.queue {
+				f := &w.queue[i]
+				if label := fmt.Sprintf("a/top%d", wrong); f.data != nil && w.sent[label] == 1 && !f.spoilt && w.labelOf(f.data) == label {
+					var p wire.Packet
+					var d wire.Data
+					if p.Decode(f.data) != nil || d.Decode(p.Fragment) != nil {
+						t.Fatal("no Data")
+					}
+					d.Content = append(d.Content, 0)
+					p.Fragment = d.Append(nil)
+					f.data, f.spoilt = p.Append(nil), true
+				}
+			}
+			w.step()
+		}
+		for i := range int64(6) {
+			want := 1
+			if i == wrong {
+				want = 2
+			}
+			if n := w.sent[fmt.Sprintf("a/top%d", i)]; n != want {
+				t.Errorf("piece %d wrong: piece %d was asked for %d times", wrong, i, n)
+			}
+		}
+	}
+}
+
+// TestLyingMetadata: a manifest that isn't the one promised is not believed, however often it comes.
+func TestLyingMetadata(t *testing.T) {
+	for _, c := range []struct {
+		say  string
+		lie  func(o *object)
+		tops int // times that the top list is fetched
+	}{
+		{"another size", func(o *object) { o.size = o.manifest.Size - 1 }, 1},
+		{"another digest", func(o *object) { o.digest[0] = 1 }, maxBad + 1},
+	} {
+		o := newObject("/s/a", 80_000, 0, 1)
+		c.lie(o)
+		w := newWorld(t, Config{}, o)
+		w.p.anyVersion = true
+		id := w.start(o, Request{})
+		w.finish()
+		if err := w.apps[id].err; !errors.Is(err, ErrIntegrity) || w.sent["a/top0"] != c.tops {
+			t.Errorf("%s: %v after %d top lists", c.say, err, w.sent["a/top0"])
+		}
+	}
 }

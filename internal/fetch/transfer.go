@@ -61,7 +61,6 @@ type transfer struct {
 	topNext       int64 // next top segment
 	cursor        int64 // next chunk
 	claimed       func(chunk int64) bool
-	atClaim       bool    // the chunk at cursor is claimed and can't be handed out yet
 	againLeaves   []int64 // manifest segments and chunks to be fetched again
 	againChunks   []int64
 	bad           map[item]int // how often each came wrong
@@ -137,7 +136,7 @@ func (t *transfer) next(room int) (item, bool) {
 	if leaf := t.layout.LeafOf(t.cursor); t.leafState[leaf] == unknown {
 		return item{segment, t.layout.TopSegments() + leaf}, true
 	}
-	return item{chunk, t.cursor}, !t.atClaim
+	return item{chunk, t.cursor}, true // not a claimed one: proceed goes on past those
 }
 
 // within tells whether there is a chunk i, and whether it may be asked for yet.

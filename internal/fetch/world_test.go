@@ -25,8 +25,9 @@ type world struct {
 	rng      *rand.Rand
 	queue    []flight // by time
 	flights  uint64
-	trace    hash.Hash // of all that the engine sent, and when
-	sent     map[string]int
+	trace    hash.Hash      // of all that the engine sent, and when
+	sent     map[string]int // how often, by label
+	order    []string       // labels
 	datagram [wire.MaxPacket]byte
 
 	// The network.
@@ -61,6 +62,7 @@ type app struct {
 	order    []int64 // chunks in order of settling
 	most     int     // of chunks handed out at once
 	out      int
+	handed   int // chunks handed out in all
 	fromDisk int
 	claimed  func(int64) bool
 	right    func(int64) bool // whether a claimed chunk is as it should be; nil: always
@@ -130,6 +132,7 @@ func (w *world) send(datagram []byte) {
 	w.trace.Write(datagram)
 	q := parse(datagram)
 	w.sent[w.p.label(q)]++
+	w.order = append(w.order, w.p.label(q))
 	if w.dead || w.rng.Float64() < w.lose {
 		return
 	}
@@ -174,6 +177,7 @@ func (w *world) event(ev Event) {
 		w.e.Accept(w.now, ev.ID, a.claimed)
 	case Chunk:
 		a.out++
+		a.handed++
 		a.most = max(a.most, a.out)
 		if w.settle == 0 {
 			w.store(ev)
