@@ -53,7 +53,7 @@ func TestMaxAhead(t *testing.T) {
 
 // TestClaimedChunks: what the application has is checked there, what is wrong is fetched, and nothing else.
 func TestClaimedChunks(t *testing.T) {
-	o := newObject("/s/a", 600*8000, 0, 1)
+	o := newObject("/s/a", 600*80, 80, 1)
 	for _, c := range []struct {
 		say     string
 		claimed func(int64) bool
@@ -77,7 +77,7 @@ func TestClaimedChunks(t *testing.T) {
 			if got := len(w.sent) - 1 - 1 - 3; got != c.fetched {
 				t.Errorf("%s, room for %d: %d chunks fetched, want %d", c.say, room, got, c.fetched)
 			}
-			if s := w.e.Stats(id); s.Resumed != int64(600-c.fetched)*8000 || s.Corrupt != 0 {
+			if s := w.e.Stats(id); s.Resumed != int64(600-c.fetched)*80 || s.Corrupt != 0 {
 				t.Errorf("%s: %+v", c.say, s)
 			}
 		}

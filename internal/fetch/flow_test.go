@@ -180,7 +180,7 @@ func TestFlowsAlternate(t *testing.T) {
 func TestTransfersShareAFlow(t *testing.T) {
 	var objects []*object
 	for i := range 5 {
-		objects = append(objects, newObject(fmt.Sprintf("/s/o%d", i), 4_000_000, 0, uint64(i)))
+		objects = append(objects, newObject(fmt.Sprintf("/s/o%d", i), 1_200_000, 0, uint64(i)))
 	}
 	w := newWorld(t, Config{}, objects...)
 	w.p.feedback = &wire.Feedback{InterestItems: 60, InterestCapacity: 100} // hold the rate
@@ -206,5 +206,4 @@ func TestTransfersShareAFlow(t *testing.T) {
 	if len(w.e.flows.byDest) != 1 {
 		t.Errorf("%d flows", len(w.e.flows.byDest))
 	}
-	w.succeed()
 }

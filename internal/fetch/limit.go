@@ -1,6 +1,11 @@
 package fetch
 
-import "mars/internal/machine"
+import (
+	"math"
+	"slices"
+
+	"mars/internal/machine"
+)
 
 // limit caps what all flows of an engine ask for together, whatever their rates R allow.
 type limit struct {
@@ -10,10 +15,15 @@ type limit struct {
 }
 
 // Limit caps the Data that the engine asks for, in bytes per second of content and manifest, sent-again Interests included;
-// 0: no limit.
+// 0: no limit. A limit below 1 B/s counts as that.
 func (e *Engine) Limit(now machine.Time, bytesPerSecond float64) {
-	e.now = now
-	e.limit = limit{rate: max(bytesPerSecond, 0), at: now}
+	e.now, e.limit = now, limit{at: now}
+	if bytesPerSecond > 0 && bytesPerSecond <= math.MaxInt64 {
+		e.limit.rate = max(bytesPerSecond, 1)
+	}
+	for _, f := range slices.Clone(e.flows.agenda.heap) { // those that wait for the old limit needn't
+		e.flows.stir(now, f)
+	}
 }
 
 // affords tells whether an Interest may be sent now, and if not, when.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"math"
 	"testing"
 
 	"mars/internal/machine"
@@ -28,6 +29,32 @@ func TestLimit(t *testing.T) {
 	w.succeed()
 	if took := w.now.Seconds(); took > 1 {
 		t.Errorf("without a limit it took %v s", took)
+	}
+}
+
+// TestLimitChanges: what waits for a limit doesn't wait for it when it is lifted, and no limit stops the engine for good.
+func TestLimitChanges(t *testing.T) {
+	o := newObject("/s/a", 1e6, 0, 1)
+	for _, low := range []float64{1, 1e-30, math.SmallestNonzeroFloat64} {
+		w := newWorld(t, Config{}, o)
+		w.e.Limit(w.now, low)
+		id := w.start(o, Request{Stall: 3600 * machine.Second})
+		w.until(10 * machine.Second)
+		if got := w.e.Stats(id).Bytes; got > 8000 {
+			t.Errorf("%d bytes in 10 s at %v B/s", got, low)
+		}
+		w.e.Limit(w.now, 0)
+		w.drain()
+		w.succeed()
+		if took := w.now.Seconds(); took > 11 {
+			t.Errorf("after the limit of %v B/s was lifted it took %v s", low, took-10)
+		}
+	}
+	for _, none := range []float64{0, -1, math.NaN(), math.Inf(-1), math.Inf(1)} {
+		w := newWorld(t, Config{}, o)
+		w.e.Limit(w.now, none)
+		w.start(o, Request{})
+		w.succeed()
 	}
 }
 
