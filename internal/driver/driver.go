@@ -230,7 +230,7 @@ func (d *Driver) forget(s *socket) {
 func (d *Driver) faceUp(now machine.Time, f *face) {
 	d.byID[f.id] = f
 	f.up.Store(true)
-	d.log.Info("face up", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.onDemand)
+	d.log.Info("face up", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
 	d.machine.FaceUp(now, f.id, f.face)
 	d.watch(now, f)
 }
@@ -244,7 +244,7 @@ func (d *Driver) faceDown(now machine.Time, f *face) {
 	d.mu.Lock()
 	d.all = without(d.all, f)
 	d.mu.Unlock()
-	d.log.Info("face down", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.onDemand)
+	d.log.Info("face down", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
 	d.machine.FaceDown(now, f.id)
 }
 

@@ -57,7 +57,6 @@ type face struct {
 	largest   int // bytes of the buffers that the Machine gets
 	sock      *socket
 	keepAlive KeepAlive
-	onDemand  bool
 	up        atomic.Bool
 
 	held  *train        // datagrams that the socket had no room for
@@ -114,7 +113,7 @@ func (d *Driver) fail(now machine.Time, f *face, err error) {
 		d.muted = append(d.muted, f)
 	}
 	f.until = now + max(1, d.clock.span(f.pause))
-	if !f.onDemand && routeless(err) {
+	if !f.face.OnDemand && routeless(err) {
 		_ = f.sock.conn.reconnect() // if it fails, so does the next send
 	}
 	if f.err.Load() == nil {
@@ -157,7 +156,7 @@ func (d *Driver) unmute(now machine.Time) (next machine.Time) {
 
 func (f *face) info() FaceInfo {
 	i := FaceInfo{
-		ID: f.id, Name: f.name, OnDemand: f.onDemand, Stream: f.face.Local, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.protector != nil,
+		ID: f.id, Name: f.name, OnDemand: f.face.OnDemand, Stream: f.face.Local, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.protector != nil,
 		Remote: f.target.remote, Local: f.sock.conn.localAddr(),
 		DatagramsIn: f.datagramsIn.Load(), BytesIn: f.bytesIn.Load(),
 		DatagramsOut: f.datagramsOut.Load(), BytesOut: f.bytesOut.Load(),
@@ -165,7 +164,7 @@ func (f *face) info() FaceInfo {
 		Rejected: f.sock.rejected.Load(), KernelDrops: f.sock.conn.drops(), InboxStalls: f.sock.in.stallCount(),
 		LastHeard: machine.Time(f.heard.Load()),
 	}
-	if f.onDemand && !f.face.Local {
+	if f.face.OnDemand && !f.face.Local {
 		i.Local = netip.AddrPortFrom(f.target.local, i.Local.Port())
 	}
 	i.ReceiveBuffer, i.SendBuffer = f.sock.conn.buffers()

@@ -63,8 +63,9 @@ func (d *Driver) guest(now machine.Time, s *socket, p *packet) *face {
 	if len(d.guests.byKey) >= d.guests.limit {
 		d.faceDown(now, d.guests.idle.Front().Value.(*face))
 	}
+	desc.OnDemand = true
 	f := newFace(id, "", desc, d.opt.MTU, nil)
-	f.onDemand, f.sock, f.target = true, s, target{remote: p.remote, local: local}
+	f.sock, f.target = s, target{remote: p.remote, local: local}
 	d.guests.add(f)
 	d.mu.Lock()
 	d.all = append(d.all, f)

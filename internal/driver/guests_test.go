@@ -151,7 +151,7 @@ func TestAcceptDecidesAndDescribes(t *testing.T) {
 		t.Errorf("%+v", d.Faces())
 	}
 	do(t, d, func() {
-		if got := m.desc[f.ID]; got.Rate != 5e6 {
+		if got := m.desc[f.ID]; got.Rate != 5e6 || !got.OnDemand {
 			t.Errorf("the Machine was told %+v", got)
 		}
 	})

@@ -115,8 +115,7 @@ func (d *Driver) addLocal(c *net.UnixConn, path string, onDemand bool) (machine.
 	if !ok {
 		return 0, errors.Join(errors.New("no face identifier is left"), conn.close())
 	}
-	f := newFace(id, path, machine.Face{Local: true, DataQueue: localQueue}, 0, nil)
-	f.onDemand = onDemand
+	f := newFace(id, path, machine.Face{Local: true, OnDemand: onDemand, DataQueue: localQueue}, 0, nil)
 	f.sock = newSocket(d, conn, f)
 	return id, d.add(f.sock)
 }

@@ -78,7 +78,7 @@ func TestApplications(t *testing.T) {
 		})
 		until(t, app, "the last echo", func() bool { return len(m.got[id]) == count })
 		do(t, app, func() {
-			if f := m.desc[id]; !f.Local || f.MTU != 0 {
+			if f := m.desc[id]; !f.Local || f.OnDemand || f.MTU != 0 {
 				t.Errorf("the application was told %+v", f)
 			}
 			for n, got := range m.got[id] {
@@ -99,7 +99,7 @@ func TestApplications(t *testing.T) {
 	}
 	do(t, node, func() {
 		for id, f := range e.desc {
-			if !f.Local || f.MTU != 0 {
+			if !f.Local || !f.OnDemand || f.MTU != 0 {
 				t.Errorf("of face %d the node was told %+v", id, f)
 			}
 		}
