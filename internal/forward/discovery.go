@@ -33,7 +33,17 @@ const (
 	Detours  DiscoveryMode = iota // all faces within the stretch budget
 	Direct                        // at most one hop longer than the shortest
 	Literal                       // the paper's rules alone, without labels: it can form cycles, and is kept to show that
-	NoLabels                      // a planted fault for tests: Detours without the label check
+)
+
+// faults are bugs that tests plant and expect to be caught; none by default.
+type faults uint8
+
+const (
+	faultLabel   faults = 1 << iota // accepts any sender
+	faultSource                     // the source accepts its own flow
+	faultFirst                      // a node first reached late begins with a late tier
+	faultFlags                      // flags fall again
+	faultStretch                    // no stretch budget
 )
 
 type probeState uint8
@@ -79,6 +89,7 @@ type discovery struct {
 	boot, epoch uint32
 	label       wire.Label // frozen
 	mode        DiscoveryMode
+	faults      faults
 	source      bool
 	probes      []probe // by tier, hops, face
 	tiers       int
@@ -104,8 +115,8 @@ func stretch(d int, mode DiscoveryMode) int {
 }
 
 // newDiscovery joins an epoch with the next hops that routing offers now.
-func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []NextHop, mode DiscoveryMode) *discovery {
-	d := &discovery{boot: boot, epoch: epoch, label: label, source: source, mode: mode, first: -1, tierDone: -1}
+func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []NextHop, cfg Config) *discovery {
+	d := &discovery{boot: boot, epoch: epoch, label: label, source: source, mode: cfg.Discovery, faults: cfg.faults, first: -1, tierDone: -1}
 	d.label.Boot, d.label.Epoch = boot, epoch
 	if len(hops) == 0 {
 		return d
@@ -114,7 +125,10 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 	for _, h := range hops {
 		nearest = min(nearest, h.Hops)
 	}
-	most := stretch(nearest, mode)
+	most := stretch(nearest, d.mode)
+	if d.faults&faultStretch != 0 {
+		most = maxHops
+	}
 	for _, h := range hops {
 		if h.Hops <= most || h.Hops == nearest {
 			d.probes = append(d.probes, probe{face: h.Face, hops: h.Hops, tierConv: -1})
@@ -138,11 +152,11 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 
 // refuses tells whether an Interest from a sender with this label must be answered with Nack(Loop): it would go uphill.
 func (d *discovery) refuses(sender wire.Label, local bool) bool {
-	if d.mode == Literal || d.mode == NoLabels {
+	if d.mode == Literal || d.faults&faultLabel != 0 {
 		return false
 	}
 	if d.source {
-		return !local
+		return !local && d.faults&faultSource == 0
 	}
 	return !d.label.Less(sender)
 }
@@ -184,6 +198,9 @@ func (d *discovery) valid(p *probe) bool {
 func (d *discovery) onProbe(now machine.Time, from machine.FaceID, index, room int, timeout func(machine.FaceID) machine.Time) machine.FaceID {
 	if d.first < 0 {
 		d.first = index
+		if d.faults&faultFirst != 0 {
+			d.first = 0
+		}
 	}
 	d.index = max(d.index, index)
 	d.room = max(d.room, room)
@@ -208,10 +225,13 @@ func (d *discovery) onProbe(now machine.Time, from machine.FaceID, index, room i
 			return p.face
 		}
 	}
-	if f := d.rotate(from, room, acked); f != 0 {
-		return f
+	// The paper goes round robin over ValidUpstream, so that upstream nodes are exercised (§III-B3). Faces that still have
+	// something to say go first: several round robins in a row can otherwise keep missing one node for ever.
+	face := d.rotate(from, room, func(p *probe) bool { return p.state == inFlight || p.state == acked && !p.settled(index) })
+	if face == 0 {
+		face = d.rotate(from, room, func(p *probe) bool { return p.state == acked })
 	}
-	return d.rotate(from, room, inFlight) // nothing is known yet: don't refuse what may succeed
+	return face
 }
 
 // noteIngress notes that probes come by a face. With labels its node is above us, so it would refuse us: no probe is spent
@@ -222,16 +242,19 @@ func (d *discovery) noteIngress(from machine.FaceID, index int) {
 	case p == nil || p.state == acked:
 	case d.mode == Literal:
 		p.ingress = p.ingress || p.tier > d.localTier(index)
-	case d.mode != NoLabels:
+	case d.faults&faultLabel == 0:
 		p.state = looped
 	}
 }
 
-// rotate is the round robin over faces in a state, so that upstream nodes are exercised (§III-B3).
-func (d *discovery) rotate(from machine.FaceID, room int, state probeState) machine.FaceID {
+// settled tells whether a face has said all that it will at ProbeIdx index.
+func (p *probe) settled(index int) bool { return p.state == acked && (p.tierConv >= index || p.nodeConv) }
+
+// rotate is the round robin over some of the faces.
+func (d *discovery) rotate(from machine.FaceID, room int, some func(*probe) bool) machine.FaceID {
 	for range d.probes {
 		d.turn = (d.turn + 1) % len(d.probes)
-		if p := &d.probes[d.turn]; p.state == state && p.face != from && p.fits(room) && !p.ingress {
+		if p := &d.probes[d.turn]; some(p) && p.face != from && p.fits(room) && !p.ingress {
 			return p.face
 		}
 	}
@@ -321,7 +344,7 @@ func (d *discovery) flags(index int) wire.Convergence {
 		if p.tier == tier {
 			usable = true
 		}
-		settled := p.state == acked && (p.tierConv >= index || p.nodeConv)
+		settled := p.settled(index)
 		if p.tier <= tier {
 			tierConv = tierConv && settled
 		}
@@ -331,6 +354,9 @@ func (d *discovery) flags(index int) wire.Convergence {
 		d.tierDone = max(d.tierDone, index)
 	}
 	d.nodeDone = d.nodeDone || nodeConv
+	if d.faults&faultFlags != 0 {
+		return wire.Convergence{Tier: tierConv, Node: nodeConv}
+	}
 	return wire.Convergence{Tier: index <= d.tierDone || d.nodeDone, Node: d.nodeDone}
 }
 

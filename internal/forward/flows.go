@@ -136,6 +136,11 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 			return
 		}
 	}
+	if !local && e.disc != nil && s.uphill(now, e, hdr) {
+		s.drop(DropLoop)
+		s.nack(in, tok, i.Wire, wire.NackLoop)
+		return
+	}
 	again := e.asker(in, local, tok)
 	repeated := again != nil && again.nonce == i.Nonce // the network duplicated it
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))

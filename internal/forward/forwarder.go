@@ -18,6 +18,8 @@ type Config struct {
 	MaxPIT        int      // pending Interests, in all
 	MaxFlows      int      // flows remembered
 	Discovery     DiscoveryMode
+
+	faults faults
 }
 
 // DefaultMaxPIT bounds the pending Interests of a node.
@@ -43,10 +45,10 @@ const (
 	DropUnsolicited                  // Data or Nack that nobody waits for
 	DropExpired                      // pending Interest ran out of its lifetime
 	DropFaceDown                     // its face is gone
-	dropReasons
-)
 	DropScope                        // /localhost from another node
 	DropNack                         // Nack for a peer that may not know what it is
+	dropReasons
+)
 
 var dropNames = [dropReasons]string{
 	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
@@ -65,20 +67,20 @@ type face struct {
 	wake machine.Time // when to look at it again; Never: when woken
 	heap int          // position in the wake heap, −1: not there
 	n    Counters
-}
-
 
 	mars  bool // the peer has used one of our header fields
 	nacks bool // the peer has sent a Nack
+}
+
 // Counters counts the packets of one face.
 type Counters struct {
 	InterestsIn, InterestsOut uint64
 	DataIn, DataOut           uint64
 	NacksIn, NacksOut         uint64
 	ContentIn                 uint64 // bytes of Content in Data that answered an Interest
+	BytesIn, BytesOut         uint64 // of datagrams
 	Drops                     uint64
 }
-	BytesIn, BytesOut         uint64 // of datagrams
 
 // Forwarder is a MARS forwarder (machine.Machine). Local faces are applications on this node; whoever composes the
 // node moves their packets.
@@ -93,10 +95,10 @@ type Forwarder struct {
 	dropped [dropReasons]uint64
 	control []Control // from neighbours
 
-	pkt      wire.Packet // scratch: one datagram at a time
-	interest wire.Interest
 	commands []Command // from applications
 
+	pkt      wire.Packet // scratch: one datagram at a time
+	interest wire.Interest
 	data     wire.Data
 }
 
@@ -200,11 +202,11 @@ func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN,
 		fc.n.Drops++
 		return
 	}
-	if p.Fragment == nil { // an idle packet
-		return
 	fc.n.BytesIn += uint64(len(datagram))
 	fc.mars = fc.mars || speaksMARS(p)
 	fc.nacks = fc.nacks || p.Nack
+	if p.Fragment == nil { // an idle packet
+		return
 	}
 	if p.FragCount > 1 {
 		hdr, tok, body, done, drop := fc.link.in.add(now, p, &fw.bufs)
@@ -251,6 +253,7 @@ func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body [
 		fc.n.NacksIn++
 		fw.flows.onNack(now, fc.id, hdr, &fw.interest)
 	case !fc.link.Local && isControl(&fw.interest):
+		fc.mars = true
 		fw.control = append(fw.control, Control{fc.id, append([]byte(nil), fw.interest.Parameters...)})
 	case fw.localhost(fc, hdr, &fw.interest):
 	default:
@@ -281,8 +284,6 @@ func (fw *Forwarder) settle(now machine.Time) {
 	fw.flows.woken = fw.flows.woken[:0]
 }
 
-func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
-	fc := fw.faces[id]
 func (fw *Forwarder) settleOut() {
 	for i := range fw.flows.out {
 		o := &fw.flows.out[i]
@@ -292,13 +293,15 @@ func (fw *Forwarder) settleOut() {
 	fw.flows.out = fw.flows.out[:0]
 }
 
+func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
+	fc := fw.faces[id]
 	switch {
 	case fc == nil || !fc.up:
 		fw.dropped[DropFaceDown]++
-	case p.data && !p.urgent && !fc.link.pushData(p):
-		fw.dropped[DropDataQueue]++
 	case !fc.suit(&p):
 		fw.dropped[DropNack]++
+	case p.data && !p.urgent && !fc.link.pushData(p):
+		fw.dropped[DropDataQueue]++
 		fc.n.Drops++
 	case (!p.data || p.urgent) && !fc.link.pushControl(p):
 		fw.dropped[DropControlQueue]++
@@ -351,9 +354,9 @@ func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (
 		l.load(now, p)
 	}
 	n := l.emit(buf)
+	fc.n.BytesOut += uint64(max(n, 0))
 	if !l.busy && n > 0 {
 		fw.count(fc, &l.current)
-	fc.n.BytesOut += uint64(max(n, 0))
 		fw.bufs.put(l.current.buf)
 		l.current = packet{}
 	}

@@ -9,27 +9,23 @@ import (
 	"mars/internal/wire"
 )
 
-// graph is an overlay of real forwarders joined by links with a delay, loss, duplication and reordering, in which a
-// producer answers and consumers ask. It watches the invariants of protocol.md §5.5 after every packet.
+// graph is an overlay of real forwarders joined by links with a delay, loss, duplication and reordering, in which producers
+// answer and consumers ask. watch_test.go watches the invariants of protocol.md §5.5 over it.
 type graph struct {
-	rng      *rand.Rand
-	now      machine.Time
-	nodes    []*vertex
-	inflight []message // unordered; the earliest is searched for: schedules are random anyway
-	dest     wire.Name
-	mode     DiscoveryMode
-	delay    machine.Time
-	loss     float64
-	dup      float64
-	jitter   machine.Time
-	visited  map[string]map[int]int // DT Interest (name, nonce) → nodes it visited
-	broken   string                 // the first invariant found broken
-	probes   int
-	plant    plant
+	rng       *rand.Rand
+	now       machine.Time
+	nodes     []*vertex
+	inflight  []message // unordered; the earliest is searched for: schedules are random anyway
+	dest      wire.Name
+	producers []int
+	cfg       Config // of every node, but for Seed and ID
+	delay     machine.Time
+	loss      float64
+	dup       float64
+	jitter    machine.Time
+	probes    int
+	watcher
 }
-
-// plant is a planted fault.
-type plant struct{ noStretch, sourceAccepts, firstIndex, flagsFall bool }
 
 type vertex struct {
 	id    int
@@ -39,17 +35,21 @@ type vertex struct {
 	hops  map[int]int // hop count to the producer through face index
 	app   bool        // has a consumer
 	boot  int
+	seen  sightings
 }
 
 type edge struct {
 	peer, peerFace int
 	up             bool
+	delay          machine.Time // 0: the graph's
+	lossless       bool
 }
 
 type message struct {
 	due      machine.Time
 	to, face int
 	data     []byte
+	trail    trail
 }
 
 const (
@@ -59,7 +59,10 @@ const (
 )
 
 func newGraph(seed uint64, n int, mode DiscoveryMode) *graph {
-	g := &graph{rng: rand.New(rand.NewPCG(seed, 77)), dest: wire.MustParseName(nodePrefix), mode: mode, delay: machine.Millisecond, visited: map[string]map[int]int{}}
+	g := &graph{
+		rng: rand.New(rand.NewPCG(seed, 77)), dest: wire.MustParseName(nodePrefix), cfg: Config{Discovery: mode},
+		delay: machine.Millisecond, watcher: newWatcher(),
+	}
 	for i := range n {
 		g.nodes = append(g.nodes, &vertex{id: i, relay: true})
 	}
@@ -68,33 +71,33 @@ func newGraph(seed uint64, n int, mode DiscoveryMode) *graph {
 
 func (g *graph) link(a, b int) {
 	va, vb := g.nodes[a], g.nodes[b]
-	va.faces = append(va.faces, edge{b, len(vb.faces), true})
-	vb.faces = append(vb.faces, edge{a, len(va.faces) - 1, true})
+	va.faces = append(va.faces, edge{peer: b, peerFace: len(vb.faces), up: true})
+	vb.faces = append(vb.faces, edge{peer: a, peerFace: len(va.faces) - 1, up: true})
 }
 
 // distances gives every node's hop count to the producers through each face: shortest paths from the neighbour with the node
 // itself removed, over relays (house.md, "Route").
-func (g *graph) distances(producers []int) {
+func (g *graph) distances() {
 	for _, v := range g.nodes {
 		v.hops = map[int]int{}
 		for f, e := range v.faces {
 			if !e.up {
 				continue
 			}
-			if d := g.distance(e.peer, v.id, producers); d >= 0 {
+			if d := g.distance(e.peer, v.id); d >= 0 {
 				v.hops[f] = d + 1
 			}
 		}
 	}
 }
 
-func (g *graph) distance(from, without int, producers []int) int {
+func (g *graph) distance(from, without int) int {
 	dist := map[int]int{from: 0}
 	queue := []int{from}
 	for len(queue) > 0 {
 		u := queue[0]
 		queue = queue[1:]
-		if slices.Contains(producers, u) {
+		if slices.Contains(g.producers, u) {
 			return dist[u]
 		}
 		if !g.nodes[u].relay {
@@ -111,28 +114,67 @@ func (g *graph) distance(from, without int, producers []int) int {
 }
 
 // start makes the forwarders and installs routes.
-func (g *graph) start(producers []int) {
-	g.distances(producers)
+func (g *graph) start(producers ...int) {
+	g.producers = producers
+	g.distances()
 	for _, v := range g.nodes {
-		g.boot(v, slices.Contains(producers, v.id))
+		g.boot(v)
 	}
 }
 
-func (g *graph) boot(v *vertex, producer bool) {
+func (g *graph) boot(v *vertex) {
 	v.boot++
-	v.fw = New(Config{Seed: uint64(v.id+1)*1000 + uint64(v.boot), ID: uint64(v.id + 1), Relay: v.relay, Discovery: g.mode})
+	v.seen = newSightings()
+	cfg := g.cfg
+	cfg.Seed, cfg.ID, cfg.Relay = uint64(v.id+1)*1000+uint64(v.boot), uint64(v.id+1), v.relay
+	v.fw = New(cfg)
 	v.fw.FaceUp(g.now, appOf, machine.Face{Local: true})
 	for f, e := range v.faces {
-		if !e.up {
-			continue
-		}
-		v.fw.FaceUp(g.now, machine.FaceID(f+1), machine.Face{MTU: packetMTU})
-		if h, ok := v.hops[f]; ok {
-			v.fw.AddRoute(g.dest, NextHop{Face: machine.FaceID(f + 1), Hops: h})
+		if e.up {
+			v.fw.FaceUp(g.now, machine.FaceID(f+1), machine.Face{MTU: packetMTU})
 		}
 	}
-	if producer {
+	if slices.Contains(g.producers, v.id) {
 		v.fw.AddRoute(g.dest, NextHop{Face: appOf})
+	}
+	g.route(v)
+}
+
+// route installs the next hops that v has now.
+func (g *graph) route(v *vertex) {
+	for f := range v.faces {
+		id := machine.FaceID(f + 1)
+		if h, ok := v.hops[f]; ok {
+			v.fw.AddRoute(g.dest, NextHop{Face: id, Hops: h})
+		} else {
+			v.fw.RemoveRoute(g.dest, id)
+		}
+	}
+}
+
+// setLink cuts or mends a link; routing knows at once.
+func (g *graph) setLink(i, f int, up bool) {
+	e := &g.nodes[i].faces[f]
+	if e.up == up {
+		return
+	}
+	back := &g.nodes[e.peer].faces[e.peerFace]
+	e.up, back.up = up, up
+	for _, end := range [2]struct{ node, face int }{{i, f}, {e.peer, e.peerFace}} {
+		fw := g.nodes[end.node].fw
+		if up {
+			fw.FaceUp(g.now, machine.FaceID(end.face+1), machine.Face{MTU: packetMTU})
+		} else {
+			fw.FaceDown(g.now, machine.FaceID(end.face+1))
+		}
+	}
+	g.distances()
+	for _, v := range g.nodes {
+		g.route(v)
+	}
+	g.rerouted = true
+	for j := range g.nodes {
+		g.drain(j)
 	}
 }
 
@@ -141,6 +183,7 @@ func (g *graph) ask(i int, seq uint64) {
 	name := wire.AppendTransmission(nil, g.dest, fmt.Appendf(nil, "s%d", i), wire.MustParseName("/o")).AppendChunk(1, seq)
 	it := wire.Interest{Name: name, Nonce: g.rng.Uint32(), HasNonce: true, HopLimit: 64, HasHopLimit: true, Lifetime: 2000}
 	p := wire.Packet{PitToken: []byte("tk"), SizeHint: 100, Fragment: it.Append(nil)}
+	g.asked[string(name)]++
 	g.nodes[i].fw.Receive(g.now, appOf, 0, p.Append(nil))
 	g.drain(i)
 }
@@ -172,7 +215,11 @@ func (g *graph) drain(i int) {
 func (g *graph) app(i int, datagram []byte) {
 	var p wire.Packet
 	var it wire.Interest
-	if p.Decode(datagram) != nil || p.Nack || it.Decode(p.Fragment) != nil {
+	if p.Decode(datagram) != nil {
+		return
+	}
+	if p.Nack || it.Decode(p.Fragment) != nil {
+		g.answered(&p)
 		return
 	}
 	d := wire.Data{Name: it.Name, Content: []byte("x"), SignatureType: wire.SignatureNull}
@@ -182,42 +229,23 @@ func (g *graph) app(i int, datagram []byte) {
 
 func (g *graph) transmit(v *vertex, face int, datagram []byte) {
 	e := v.faces[face]
-	g.watch(v, datagram)
-	if !e.up || g.rng.Float64() < g.loss {
+	t := g.departs(v, face, datagram)
+	if !e.up || !e.lossless && g.loss > 0 && g.rng.Float64() < g.loss {
 		return
 	}
 	copies := 1
-	if g.rng.Float64() < g.dup {
+	if g.dup > 0 && g.rng.Float64() < g.dup {
 		copies = 2
 	}
 	for range copies {
 		due := g.now + g.delay
+		if e.delay > 0 {
+			due = g.now + e.delay
+		}
 		if g.jitter > 0 {
 			due += machine.Time(g.rng.Int64N(int64(g.jitter)))
 		}
-		g.inflight = append(g.inflight, message{due, e.peer, e.peerFace, slices.Clone(datagram)})
-	}
-}
-
-// watch records the nodes that a Data Interest leaves from: none twice.
-func (g *graph) watch(v *vertex, datagram []byte) {
-	var p wire.Packet
-	var it wire.Interest
-	if p.Decode(datagram) != nil || p.Nack || it.Decode(p.Fragment) != nil {
-		return
-	}
-	f := wire.SplitFlow(it.Name)
-	if f.Kind == wire.Discovery {
-		g.probes++
-		if len(datagram) > 150 {
-			g.fault("a probe has %d bytes", len(datagram))
-		}
-	}
-}
-
-func (g *graph) fault(format string, args ...any) {
-	if g.broken == "" {
-		g.broken = fmt.Sprintf(format, args...)
+		g.inflight = append(g.inflight, message{due, e.peer, e.peerFace, slices.Clone(datagram), t})
 	}
 }
 
@@ -247,16 +275,22 @@ func (g *graph) step(end machine.Time) bool {
 		m := g.inflight[next]
 		g.inflight[next] = g.inflight[len(g.inflight)-1]
 		g.inflight = g.inflight[:len(g.inflight)-1]
-		v := g.nodes[m.to]
-		if m.face < len(v.faces) && v.faces[m.face].up {
-			v.fw.Receive(g.now, machine.FaceID(m.face+1), 0, m.data)
-			g.drain(m.to)
-		}
+		g.deliver(m)
 	}
 	return true
 }
 
-// run runs for d, checking the forwarding graph of every flow after every event.
+// deliver gives a message to its node.
+func (g *graph) deliver(m message) {
+	v := g.nodes[m.to]
+	if v.faces[m.face].up {
+		v.fw.Receive(g.now, machine.FaceID(m.face+1), 0, m.data)
+		g.arrived(v, m)
+		g.drain(m.to)
+	}
+}
+
+// run runs for d; check: the forwarding graphs are looked at after every event.
 func (g *graph) run(d machine.Time, check bool) {
 	end := g.now + d
 	for g.broken == "" && g.step(end) {
@@ -264,76 +298,4 @@ func (g *graph) run(d machine.Time, check bool) {
 			g.acyclic()
 		}
 	}
-}
-
-// flowAt is node v's state of the flow whose source is node src, in the source's epochs.
-func (g *graph) flowAt(v *vertex, src int) *flow {
-	name := g.dest.Clone().Append(wire.TypeGeneric, fmt.Appendf(nil, "s%d", src))
-	return v.fw.flows.flows[name.Hash(v.fw.flows.pit.seed)]
-}
-
-// edges are the valid upstream edges of a flow's epoch: node → peers.
-func (g *graph) edges(src int, boot, epoch uint32) map[int][]int {
-	out := map[int][]int{}
-	for _, v := range g.nodes {
-		f := g.flowAt(v, src)
-		if f == nil {
-			continue
-		}
-		for _, d := range f.epochs {
-			if d.boot != boot || d.epoch != epoch {
-				continue
-			}
-			for i := range d.probes {
-				p := &d.probes[i]
-				if p.face < appOf && d.valid(p) {
-					out[v.id] = append(out[v.id], v.faces[int(p.face)-1].peer)
-				}
-			}
-		}
-	}
-	return out
-}
-
-// acyclic checks invariant 1: the graph of acknowledged hops reachable from the source has no cycle.
-func (g *graph) acyclic() {
-	for _, v := range g.nodes {
-		if !v.app {
-			continue
-		}
-		f := g.flowAt(v, v.id)
-		if f == nil {
-			continue
-		}
-		for _, d := range f.epochs {
-			if c := cycle(g.edges(v.id, d.boot, d.epoch), v.id); c != nil {
-				g.fault("flow of node %d, epoch %d: cycle %v", v.id, d.epoch, c)
-			}
-		}
-	}
-}
-
-// cycle returns a cycle reachable from a node, nil if there is none.
-func cycle(edges map[int][]int, from int) []int {
-	state := map[int]int{}
-	var path []int
-	var visit func(int) []int
-	visit = func(u int) []int {
-		state[u] = 1
-		path = append(path, u)
-		for _, w := range edges[u] {
-			if state[w] == 1 {
-				return append(slices.Clone(path[slices.Index(path, w):]), w)
-			}
-			if state[w] == 0 {
-				if c := visit(w); c != nil {
-					return c
-				}
-			}
-		}
-		state[u] = 2
-		path = path[:len(path)-1]
-		return nil
-	}
-	return visit(from)
 }

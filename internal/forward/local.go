@@ -81,10 +81,10 @@ func (fc *face) suit(p *packet) bool {
 	return true
 }
 
-// HasFace tells whether a face exists and is up.
-func (fw *Forwarder) HasFace(id machine.FaceID) bool {
+// Face tells whether a face is up, and whether it is an application's.
+func (fw *Forwarder) Face(id machine.FaceID) (up, local bool) {
 	fc := fw.faces[id]
-	return fc != nil && fc.up
+	return fc != nil && fc.up, fc != nil && fc.link.Local
 }
 
 // Route is a prefix with its next hops.

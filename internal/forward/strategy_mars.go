@@ -47,7 +47,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 		}
 		s.setHopLimit(e, uint8(d.room))
 	} else {
-		if f.source {
+		if f.source && s.cfg.faults&faultSource == 0 {
 			s.drop(DropLoop)
 			s.fail(e, wire.NackLoop)
 			return true
@@ -75,6 +75,20 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 	e.flow = f
 	s.express(now, e, false)
 	return true
+}
+
+// uphill tells whether an Interest from another node must be refused though its name is pending here: it may be this very
+// Interest, come around with a new nonce, and would wait for itself.
+func (s *flows) uphill(now machine.Time, e *entry, hdr *wire.Packet) bool {
+	f := s.flowOf(now, wire.SplitFlow(e.interest.Name))
+	if f.source {
+		return s.cfg.faults&faultSource == 0
+	}
+	if !hdr.HasLabel {
+		return false // no MARS node (protocol.md §3)
+	}
+	d := s.join(f, hdr.Label)
+	return d == nil || d.refuses(hdr.Label, false)
 }
 
 // setHopLimit lowers an Interest's HopLimit, so that Data Interests keep to the stretch that probes kept to.
