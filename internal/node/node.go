@@ -29,6 +29,8 @@ type Node struct {
 	nextApp machine.FaceID
 	id      uint64
 	routing *routing // nil: static routes alone
+	rib     rib
+	manage  management
 	ready   []machine.FaceID
 	buf     [wire.MaxPacket + 512]byte
 }
@@ -40,7 +42,7 @@ type attached struct {
 
 // New returns a node without faces, routes or applications.
 func New(cfg forward.Config) *Node {
-	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID}
+	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID, rib: newRIB()}
 	return n
 }
 
@@ -51,8 +53,7 @@ func (n *Node) Attach(now machine.Time, app App, prefixes ...wire.Name) machine.
 	n.apps = append(n.apps, attached{app, id})
 	n.fw.FaceUp(now, id, machine.Face{Local: true, DataQueue: appQueue})
 	for _, p := range prefixes {
-		n.fw.AddRoute(p, forward.NextHop{Face: id})
-		n.Announce(now, p)
+		n.setRoute(now, p, ribRoute{face: id, origin: wire.OriginApp, flags: wire.FlagChildInherit, expires: machine.Never})
 	}
 	n.pump(now)
 	return id
@@ -63,10 +64,7 @@ const appQueue = 4096
 
 // AddRoute installs a static route.
 func (n *Node) AddRoute(now machine.Time, prefix wire.Name, h forward.NextHop) {
-	if n.routing != nil {
-		n.routing.static[routeKey(prefix, h.Face)] = struct{}{}
-	}
-	n.fw.AddRoute(prefix, h)
+	n.setRoute(now, prefix, ribRoute{face: h.Face, origin: wire.OriginStatic, cost: h.Hops, expires: machine.Never})
 	n.pump(now)
 }
 
@@ -82,9 +80,15 @@ func (n *Node) FaceUp(now machine.Time, face machine.FaceID, f machine.Face) {
 	n.pump(now)
 }
 
-// FaceDown implements machine.Machine.
+// FaceDown implements machine.Machine. An application that ends never comes back: its routes go with its face. Those by
+// faces to other nodes stay, for the faces do.
 func (n *Node) FaceDown(now machine.Time, face machine.FaceID) {
-	n.fw.FaceDown(now, face)
+	if _, local := n.fw.Face(face); local {
+		n.fw.FaceGone(now, face)
+		n.dropRoutes(now, face)
+	} else {
+		n.fw.FaceDown(now, face)
+	}
 	if n.routing != nil {
 		n.routing.router.FaceDown(now, face)
 	}
@@ -100,6 +104,7 @@ func (n *Node) Receive(now machine.Time, face machine.FaceID, ecn machine.ECN, d
 // Advance implements machine.Machine.
 func (n *Node) Advance(now machine.Time) {
 	n.fw.Advance(now)
+	n.expireRoutes(now)
 	if n.routing != nil {
 		n.routing.router.Advance(now)
 	}
@@ -130,7 +135,7 @@ func (n *Node) Ready(dst []machine.FaceID) []machine.FaceID {
 
 // Deadline implements machine.Machine.
 func (n *Node) Deadline() machine.Time {
-	at := n.fw.Deadline()
+	at := min(n.fw.Deadline(), n.rib.deadline())
 	if n.routing != nil {
 		at = min(at, n.routing.router.Deadline())
 	}
@@ -145,6 +150,7 @@ func (n *Node) Deadline() machine.Time {
 func (n *Node) pump(now machine.Time) {
 	for moved := true; moved; {
 		moved = n.exchange(now)
+		moved = n.command(now) || moved
 		for i := range n.apps {
 			a := &n.apps[i]
 			for {

@@ -7,11 +7,9 @@ import (
 	"mars/internal/wire"
 )
 
-// routing joins the router to the forwarder: its messages travel as control messages, and what it learns goes into the FIB
-// where no static route says otherwise.
+// routing joins the router to the forwarder: its messages travel as control messages, and what it learns goes into the RIB.
 type routing struct {
 	router  *route.Router
-	static  map[string]struct{} // prefix and face of every static route
 	control []forward.Control
 	changes []route.Change
 	ready   []machine.FaceID
@@ -21,7 +19,7 @@ type routing struct {
 // EnableRouting makes the node learn routes from its neighbours and announce its own prefixes to them, and answer about itself.
 // Call it before any face is up.
 func (n *Node) EnableRouting(cfg route.Config) {
-	n.routing = &routing{router: route.New(cfg), static: make(map[string]struct{})}
+	n.routing = &routing{router: route.New(cfg)}
 	n.Attach(0, &inspector{node: n}, NodeName(cfg.ID))
 }
 
@@ -49,10 +47,6 @@ func (n *Node) Topology() []route.Node {
 	return n.routing.router.Topology()
 }
 
-func routeKey(prefix wire.Name, face machine.FaceID) string {
-	return string([]byte{byte(face >> 24), byte(face >> 16), byte(face >> 8), byte(face)}) + string(prefix)
-}
-
 // exchange moves routing messages and changes between router and forwarder; it tells whether there were any.
 func (n *Node) exchange(now machine.Time) bool {
 	r := n.routing
@@ -77,13 +71,10 @@ func (n *Node) exchange(now machine.Time) bool {
 	}
 	r.changes = r.router.Changes(r.changes[:0])
 	for _, c := range r.changes {
-		if _, static := r.static[routeKey(c.Prefix, c.Face)]; static {
-			continue
-		}
 		if c.Hops == 0 {
-			n.fw.RemoveRoute(c.Prefix, c.Face)
+			n.unsetRoute(now, c.Prefix, c.Face, wire.OriginRouting)
 		} else {
-			n.fw.AddRoute(c.Prefix, forward.NextHop{Face: c.Face, Hops: c.Hops})
+			n.setRoute(now, c.Prefix, ribRoute{face: c.Face, origin: wire.OriginRouting, cost: c.Hops, expires: machine.Never})
 		}
 	}
 	return moved || len(r.changes) > 0
