@@ -3,15 +3,15 @@ package mars
 import (
 	"errors"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 
 	"github.com/goccy/go-yaml"
 )
 
-// DefaultMTU is the largest datagram of a face whose configuration says nothing, in bytes of UDP payload.
-const DefaultMTU = 1400
+// DefaultMTU is the largest datagram of a face whose configuration says nothing, in bytes of UDP payload: over IPv6 it is a
+// packet of 1,420 bytes, which is what tunnels such as WireGuard's carry; a chunk takes as many fragments as with 1,400.
+const DefaultMTU = 1372
 
 // The roles of a node (MARS §5.2).
 const (
@@ -61,26 +61,22 @@ func (t Toggle) On() bool { return t != "false" }
 
 // FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.
 type FaceConfig struct {
-	Name  string         `yaml:"name"`
-	To    FaceURI        `yaml:"to"`
-	Local netip.AddrPort `yaml:"-"`               // address to send from; invalid: the system chooses; port 0: any
-	Rate  Rate           `yaml:"rate,omitempty"`  // drain rate; 0: not known, not limited
-	MTU   int            `yaml:"mtu,omitempty"`   // largest datagram, bytes of UDP payload, 256…65507; 0: DefaultMTU
-	Queue int            `yaml:"queue,omitempty"` // Data queue, packets; 0: the node's default
+	Name  string    `yaml:"name"`
+	To    FaceURI   `yaml:"to"`
+	Local FaceLocal `yaml:"-"`               // our side; the zero value: the system chooses
+	Rate  Rate      `yaml:"rate,omitempty"`  // drain rate; 0: not known, not limited
+	MTU   int       `yaml:"mtu,omitempty"`   // largest datagram, bytes of UDP payload, 256…65507; 0: DefaultMTU
+	Queue int       `yaml:"queue,omitempty"` // Data queue, packets; 0: the node's default
 }
 
-// MarshalYAML leaves out a local address that is not set; the library takes every AddrPort for empty, as its fields are
+// MarshalYAML leaves out a local side that is not set; the library takes every AddrPort for empty, as its fields are
 // private.
 func (f FaceConfig) MarshalYAML() (any, error) {
 	type fields FaceConfig // without this method
-	local := ""
-	if f.Local.IsValid() {
-		local = f.Local.String()
-	}
 	return struct {
 		fields `yaml:",inline"`
 		Local  string `yaml:"local,omitempty"`
-	}{fields(f), local}, nil
+	}{fields(f), f.Local.String()}, nil
 }
 
 // RouteConfig says that the face named Via reaches Prefix in Hops overlay hops.
@@ -96,11 +92,11 @@ type ServeConfig struct {
 	Prefix string `yaml:"prefix"` // NDN URI of one or more generic components
 }
 
-// DefaultConfig is a leaf that listens on the NDN port of every IPv4 address.
+// DefaultConfig is a leaf that listens on the NDN port of every address, IPv4 and IPv6.
 func DefaultConfig() *Config {
 	return &Config{
 		Node:   NodeConfig{Role: RoleLeaf, Strategy: StrategyMARS},
-		Listen: []FaceURI{{"0.0.0.0", DefaultPort}},
+		Listen: []FaceURI{{Host: "::", Port: DefaultPort}},
 	}
 }
 

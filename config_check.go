@@ -3,7 +3,6 @@ package mars
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 
 	"mars/internal/wire"
@@ -81,7 +80,7 @@ func (k *checker) node() {
 	for i, u := range k.c.Listen {
 		key := fmt.Sprintf("listen[%d]", i)
 		if _, ok := u.Addr(); !ok {
-			k.fail(key, "%s: listening takes an IPv4 address, not a host name", u)
+			k.fail(key, "%s: listening takes an address, not a host name", u)
 		}
 		if seen[u] && u.Port != 0 {
 			k.fail(key, "%s is there twice", u)
@@ -94,7 +93,7 @@ func (k *checker) node() {
 func (k *checker) faces() map[string]bool {
 	type path struct {
 		to    FaceURI
-		local netip.AddrPort
+		local FaceLocal
 	}
 	names, paths := map[string]bool{}, map[path]string{}
 	for i, f := range k.c.Faces {
@@ -110,11 +109,11 @@ func (k *checker) faces() map[string]bool {
 		names[f.Name] = true
 		switch {
 		case f.To == FaceURI{}:
-			k.fail(key, "the face has no peer (to: udp4://host:port)")
+			k.fail(key, "the face has no peer (to: udp://host:port)")
 		case f.To.Port == 0:
 			k.fail(key+".to", "%s: port 0 can't be dialled", f.To)
 		default:
-			k.must(key+".to", checkHost(f.To.Host))
+			k.must(key+".to", f.To.checkHost())
 		}
 		p := path{f.To, f.Local}
 		// In a file that is a slip; a program that asks for it wants two flows through the network.
@@ -123,9 +122,7 @@ func (k *checker) faces() map[string]bool {
 			k.fail(key, "the face goes the same way as face %q; give one of them another local address", other)
 		}
 		paths[p] = f.Name
-		if f.Local.IsValid() && !f.Local.Addr().Is4() {
-			k.fail(key+".local", "%s is not an IPv4 address", f.Local.Addr())
-		}
+		k.local(key, f)
 		if f.Rate < 0 {
 			k.fail(key+".rate", "a rate can't be negative")
 		}
@@ -133,6 +130,18 @@ func (k *checker) faces() map[string]bool {
 		k.within(key+".queue", f.Queue, 1, maxQueue)
 	}
 	return names
+}
+
+// local checks that the two ends of a face fit.
+func (k *checker) local(key string, f FaceConfig) {
+	l := f.Local
+	switch to, isAddr := f.To.Addr(); {
+	case l.Interface != "" && l.Addr.IsValid():
+		k.fail(key+".local", "an interface and an address: name one of them")
+	case l.ip() == 0:
+	case isAddr && to.Addr().Is4() != l.Addr.Addr().Is4(), !isAddr && f.To.IP != 0 && f.To.IP != l.ip():
+		k.fail(key+".local", "from %s, an IPv%d address, nothing can be sent to %s", l.Addr.Addr(), l.ip(), f.To)
+	}
 }
 
 // within checks a number of which 0 means the default.

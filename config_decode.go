@@ -166,7 +166,7 @@ func (d *decoder) faces(key string, n ast.Node) {
 		d.mapping(key, n, map[string]field{
 			"name":  d.scalar(into(&f.Name, parseLabel)),
 			"to":    d.scalar(into(&f.To, ParseFaceURI)),
-			"local": d.scalar(into(&f.Local, parseLocal)),
+			"local": d.scalar(into(&f.Local, ParseFaceLocal)),
 			"rate":  d.scalar(into(&f.Rate, ParseRate)),
 			"mtu":   d.scalar(into(&f.MTU, integer(minMTU, maxMTU))),
 			"queue": d.scalar(into(&f.Queue, integer(1, maxQueue))),

@@ -49,6 +49,8 @@ faces:
     mtu: 1200
     queue: 500
   - {name: isp-b, to: udp4://relay.example.net, local: "192.0.2.2:7000"}
+  - {name: isp-c, to: "udp6://[2001:db8:0::7]:7000", local: eth1}
+  - {name: isp-d, to: udp://relay.example.net}
 routes:
   - {prefix: /site, via: isp-a, hops: 2}
   - {prefix: "/", via: isp-b}
@@ -65,14 +67,16 @@ func TestConfigFull(t *testing.T) {
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
-	local1, _ := parseLocal("192.0.2.1")
-	local2, _ := parseLocal("192.0.2.2:7000")
+	local1, _ := ParseFaceLocal("192.0.2.1")
+	local2, _ := ParseFaceLocal("192.0.2.2:7000")
 	want := &Config{
 		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6},
-		Listen: []FaceURI{{"0.0.0.0", 6363}, {"127.0.0.1", 7000}},
+		Listen: []FaceURI{{"0.0.0.0", 6363, 0}, {"127.0.0.1", 7000, 0}},
 		Faces: []FaceConfig{
-			{"isp-a", FaceURI{"192.0.2.7", 6363}, local1, 100e6, 1200, 500},
-			{"isp-b", FaceURI{"relay.example.net", 6363}, local2, 0, DefaultMTU, 0},
+			{"isp-a", FaceURI{"192.0.2.7", 6363, 0}, local1, 100e6, 1200, 500},
+			{"isp-b", FaceURI{"relay.example.net", 6363, 4}, local2, 0, DefaultMTU, 0},
+			{"isp-c", FaceURI{"2001:db8::7", 7000, 0}, FaceLocal{Interface: "eth1"}, 0, DefaultMTU, 0},
+			{"isp-d", FaceURI{"relay.example.net", 6363, 0}, FaceLocal{}, 0, DefaultMTU, 0},
 		},
 		Routes: []RouteConfig{{"/site", "isp-a", 2}, {"/", "isp-b", 1}},
 		Serve:  []ServeConfig{{"/srv/data", "/site/caf%C3%A9"}},
@@ -160,12 +164,12 @@ func TestConfigEnv(t *testing.T) {
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if c.Node.Name != "site-a" || c.Node.Role != RoleLeaf || len(c.Faces) != 2 {
+	if c.Node.Name != "site-a" || c.Node.Role != RoleLeaf || len(c.Faces) != 4 {
 		t.Errorf("%v", c)
 	}
 	want := &Config{
 		Node: c.Node, Faces: c.Faces,
-		Listen: []FaceURI{{"127.0.0.1", 9000}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
+		Listen: []FaceURI{{"127.0.0.1", 9000, 0}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
 	}
 	if diff := sameConfig(want, c); diff != "" {
 		t.Error(diff)
@@ -177,7 +181,7 @@ func TestConfigEnv(t *testing.T) {
 	if text := errorText(err); text != `MARS_NODE_ROLE:1:1: node.role: "boss" is unknown; write leaf or relay` {
 		t.Errorf("%s", text)
 	}
-	if text := errorText(c.Check()); text != `MARS_ROUTES:1:20: routes[0].via: there is no face "isp-z"; faces: isp-a, isp-b` {
+	if text := errorText(c.Check()); text != `MARS_ROUTES:1:20: routes[0].via: there is no face "isp-z"; faces: isp-a, isp-b, isp-c, isp-d` {
 		t.Errorf("%s", text)
 	}
 	// The environment's problems are those of its own text, however the file looked before.
@@ -232,7 +236,7 @@ func TestConfigErrors(t *testing.T) {
 		"mtu fraction":    {"faces: [{mtu: 1400.5}]\n", `"1400.5" is not a whole number`},
 		"queue":           {"faces: [{queue: 0}]\n", `faces[0].queue: "0" is not a whole number from 1`},
 		"secure face":     {"faces: [{to: \"udp4://KEY@h:1\"}]\n", "config.yaml:1:14: faces[0].to: secure faces (udp4://KEY@host:port) are not available yet"},
-		"local":           {"faces: [{local: eth0}]\n", `"eth0" is not a local address`},
+		"local":           {"faces: [{local: eth0/1}]\n", `"eth0/1" is neither an address nor an interface`},
 		"prefix":          {"routes: [{prefix: site}]\n", `routes[0].prefix: "site" is not a name prefix; begin it with /`},
 		"bad escape":      {"routes: [{prefix: /a%zz}]\n", `routes[0].prefix: "/a%zz" is not a name prefix:`},
 		"localhost":       {"routes: [{prefix: /localhost/x}]\n", "never leave a node"},
@@ -254,13 +258,15 @@ func TestConfigCheck(t *testing.T) {
 	noEnv(t)
 	const face = "faces:\n- {name: a, to: \"udp4://h:1\"}\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"listen on a name":    {"listen: [\"udp4://h:1\"]\n", "config.yaml:1:10: listen[0]: udp4://h:1: listening takes an IPv4 address"},
+		"listen on a name":    {"listen: [\"udp4://h:1\"]\n", "config.yaml:1:10: listen[0]: udp4://h:1: listening takes an address"},
 		"listen twice":        {"listen:\n- udp4://0.0.0.0:1\n- udp4://0.0.0.0:1\n", "config.yaml:3:3: listen[1]: udp4://0.0.0.0:1 is there twice"},
 		"face without name":   {"faces:\n- to: udp4://h:1\n", "config.yaml:2:3: faces[0]: the face has no name"},
-		"face without peer":   {"faces:\n- name: a\n", "config.yaml:2:3: faces[0]: the face has no peer (to: udp4://host:port)"},
+		"face without peer":   {"faces:\n- name: a\n", "config.yaml:2:3: faces[0]: the face has no peer (to: udp://host:port)"},
 		"two faces of a name": {face + "- {name: a, to: \"udp4://h:2\"}\n", `config.yaml:3:10: faces[1].name: there are two faces named "a"`},
 		"two faces, one way":  {face + "- {name: b, to: \"udp4://h:1\"}\n", `faces[1]: the face goes the same way as face "a"`},
 		"port 0":              {"faces:\n- {name: a, to: \"udp4://h:0\"}\n", "config.yaml:2:17: faces[0].to: udp4://h:0: port 0 can't be dialled"},
+		"other version":       {"faces:\n- {name: a, to: \"udp4://h:1\", local: \"2001:db8::1\"}\n", "config.yaml:2:38: faces[0].local: from 2001:db8::1, an IPv6 address, nothing can be sent to udp4://h:1"},
+		"version of address":  {"faces:\n- {name: a, to: \"udp://[2001:db8::1]:1\", local: 192.0.2.1}\n", "faces[0].local: from 192.0.2.1, an IPv4 address, nothing can be sent to udp6://[2001:db8::1]:1"},
 		"no such face":        {face + "routes:\n- {prefix: /x, via: b}\n", `config.yaml:4:21: routes[0].via: there is no face "b"; faces: a`},
 		"no faces":            {"routes:\n- {prefix: /x, via: b}\n", `routes[0].via: there is no face "b": the configuration has no faces`},
 		"route without via":   {face + "routes:\n- {prefix: /x}\n", "routes[0]: the route has no face (via: isp-a)"},
@@ -286,8 +292,8 @@ func TestConfigCheck(t *testing.T) {
 func TestConfigCheckInCode(t *testing.T) {
 	c := &Config{
 		Node:   NodeConfig{Name: "a b", Role: "boss", Strategy: "x", GuestRate: -1},
-		Listen: []FaceURI{{"0.0.0.0", 0}, {"0.0.0.0", 0}, {"h", 1}},
-		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1}, Rate: -1, MTU: 1, Queue: -1}},
+		Listen: []FaceURI{{"0.0.0.0", 0, 0}, {"0.0.0.0", 0, 0}, {"h", 1, 0}},
+		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0}, Rate: -1, MTU: 1, Queue: -1}},
 		Routes: []RouteConfig{{"x", "y", 256}},
 		Serve:  []ServeConfig{{"/d", "x"}},
 	}
@@ -307,14 +313,29 @@ func TestConfigCheckInCode(t *testing.T) {
 // TestConfigPrints: any valid configuration reads back as itself.
 func TestConfigPrints(t *testing.T) {
 	label := rapid.StringMatching(`[A-Za-z0-9._-]{1,12}`)
-	host := rapid.SampledFrom([]string{"192.0.2.1", "relay.example.net", "0x1f", "1e3", "on"})
-	uri := rapid.Custom(func(r *rapid.T) FaceURI { return FaceURI{host.Draw(r, "host"), rapid.Uint16().Draw(r, "port")} })
+	uri := rapid.Custom(func(r *rapid.T) FaceURI {
+		u := FaceURI{Port: rapid.Uint16().Draw(r, "port")}
+		u.Host = rapid.SampledFrom([]string{"192.0.2.1", "2001:db8::1", "fe80::1%eth0", "relay.example.net", "0x1f", "1e3", "on", "::"}).Draw(r, "host")
+		if a, isAddr := u.Addr(); !isAddr {
+			u.IP = rapid.SampledFrom([]int{0, 4, 6}).Draw(r, "version")
+		} else if a.Addr().IsUnspecified() {
+			u.IP = rapid.SampledFrom([]int{0, 6}).Draw(r, "version")
+		}
+		return u
+	})
+	side := rapid.SampledFrom([]string{"", "192.0.2.1", "192.0.2.1:7000", "2001:db8::1", "[fe80::1%3]:1", "eth1", "wlan0.5", "on", "1e3"})
 	rapid.Check(t, func(r *rapid.T) {
 		c := DefaultConfig()
 		c.Node.Name = label.Draw(r, "node")
 		c.Listen = rapid.SliceOfN(uri, 0, 3).Draw(r, "listen")
 		for range rapid.IntRange(0, 3).Draw(r, "faces") {
 			f := FaceConfig{Name: label.Draw(r, "face"), To: uri.Draw(r, "to"), MTU: rapid.IntRange(minMTU, maxMTU).Draw(r, "mtu")}
+			if text := side.Draw(r, "local"); text != "" {
+				var err error
+				if f.Local, err = ParseFaceLocal(text); err != nil {
+					r.Fatal(err)
+				}
+			}
 			f.Rate = Rate(rapid.Int64Range(0, 1e12).Draw(r, "rate"))
 			f.Queue = rapid.IntRange(0, maxQueue).Draw(r, "queue")
 			c.Faces = append(c.Faces, f)

@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
+	"time"
 
 	"mars/internal/driver"
 	"mars/internal/fetch"
@@ -78,11 +78,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 // open opens sockets and directories, and installs the routes.
 func (n *Node) open() error {
 	for _, l := range n.cfg.Listen {
-		addr, err := resolve(l)
-		if err != nil {
-			return err
-		}
-		got, err := n.driver.Listen(addr)
+		got, err := n.driver.Listen(l.bindAddr())
 		if err != nil {
 			return fmt.Errorf("listen on %v: %w", l, err)
 		}
@@ -111,27 +107,23 @@ func (n *Node) open() error {
 	return nil
 }
 
+// keepAlive is how long a dialled face may be silent before it sends an idle packet: the mappings of common NATs live for
+// 30 s without traffic (RFC 4787 §4.3 wants 2 minutes).
+const keepAlive = 20 * time.Second
+
+// idlePacket is a link packet without a fragment (NDNLPv2: IDLE); forwarders ignore it.
+var idlePacket = wire.AppendTL(nil, wire.TypeLinkPacket, 0)
+
 func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
-	remote, err := resolve(f.To)
+	remote, err := f.To.resolve(f.Local.ip())
 	if err != nil {
 		return 0, err
 	}
 	return n.driver.Dial(driver.FaceSpec{
-		Remote: remote, Local: f.Local, Name: f.Name,
-		Face: machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue},
+		Remote: remote, Local: f.Local.Addr, Device: f.Local.Interface, Name: f.Name,
+		Face:      machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue},
+		KeepAlive: driver.KeepAlive{Every: keepAlive, Datagram: idlePacket},
 	})
-}
-
-func resolve(u FaceURI) (netip.AddrPort, error) {
-	if a, ok := u.Addr(); ok {
-		return a, nil
-	}
-	a, err := net.ResolveUDPAddr("udp4", fmt.Sprintf("%s:%d", u.Host, u.Port))
-	if err != nil {
-		return netip.AddrPort{}, &Error{Op: "resolve " + u.Host, Kind: ErrTimeout, Err: err, Next: "check the host name, or give its address"}
-	}
-	ap := a.AddrPort()
-	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
 }
 
 // Run runs the node until ctx is done.
@@ -152,6 +144,17 @@ func (n *Node) close() {
 
 // Addrs returns the addresses that the node listens on.
 func (n *Node) Addrs() []netip.AddrPort { return n.listen }
+
+// Listening is Addrs as face URIs: what the configuration says, with the ports that the system chose.
+func (n *Node) Listening() []FaceURI {
+	var all []FaceURI
+	for i, a := range n.listen {
+		u := n.cfg.Listen[i]
+		u.Port = a.Port()
+		all = append(all, u)
+	}
+	return all
+}
 
 // turn hands what the engines want to those who do it; it runs on the loop goroutine after every turn.
 func (n *Node) turn(now machine.Time) {

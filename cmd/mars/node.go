@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/netip"
 	"strconv"
 	"strings"
 
@@ -46,7 +45,7 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 				return err
 			}
 			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
-				for _, u := range addresses(n) {
+				for _, u := range n.Listening() {
 					log.Info("listening", "address", u.String())
 				}
 				<-ctx.Done()
@@ -56,8 +55,8 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 		},
 	}
 	configFlag(c, &f.config)
-	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp4://host:port; port 0: any (may be repeated)")
-	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp4://host:port (may be repeated)")
+	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp://host:port; port 0: any (may be repeated)")
+	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp://host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	c.Flags().StringArrayVar(&f.routes, "route", nil, "`PREFIX=NAME[:HOPS]`: the face that leads to a prefix (may be repeated)")
 	c.Flags().StringVar(&f.role, "role", "", "`ROLE` relay (forwards what others ask of it) or leaf")
 	logLevelFlag(c, &f.logLevel, "info")
@@ -112,10 +111,11 @@ func override[T any](c *cobra.Command, list *[]T, flag string, values []string, 
 func parseFace(s string) (mars.FaceConfig, error) {
 	name, to, ok := strings.Cut(s, "=")
 	if !ok {
-		return mars.FaceConfig{}, fmt.Errorf("%q is not NAME=ADDRESS; write up=udp4://host:port", s)
+		return mars.FaceConfig{}, fmt.Errorf("%q is not NAME=ADDRESS; write up=udp://host:port", s)
 	}
-	u, err := mars.ParseFaceURI(to)
-	return mars.FaceConfig{Name: name, To: u}, err
+	face, err := mars.ParseFace(to)
+	face.Name = name
+	return face, err
 }
 
 // parseRoute reads PREFIX=NAME[:HOPS]. A prefix may hold "=" and ":", so it is read from the end.
@@ -171,17 +171,4 @@ func withNode(ctx context.Context, cfg *mars.Config, log *slog.Logger, f func(co
 		return failed // and f ended for that
 	}
 	return err
-}
-
-// addresses are those that n listens on.
-func addresses(n *mars.Node) []mars.FaceURI {
-	var all []mars.FaceURI
-	for _, a := range n.Addrs() {
-		host := a.Addr().Unmap()
-		if host.IsUnspecified() {
-			host = netip.IPv4Unspecified() // also of a socket that the system opened for both families
-		}
-		all = append(all, mars.FaceURI{Host: host.String(), Port: a.Port()})
-	}
-	return all
 }

@@ -45,7 +45,7 @@ every IPv4 address, or where --listen or the configuration says.`,
 				return err
 			}
 			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
-				if err := announce(c.OutOrStdout(), args[0], prefix, addresses(n)); err != nil {
+				if err := announce(c.OutOrStdout(), args[0], prefix, n.Listening()); err != nil {
 					return err
 				}
 				<-ctx.Done()
@@ -55,7 +55,7 @@ every IPv4 address, or where --listen or the configuration says.`,
 	}
 	configFlag(c, &f.config)
 	c.Flags().StringVar(&prefix, "prefix", "", "`NAME` below which the files appear, such as /site/data")
-	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp4://host:port; port 0: any (may be repeated)")
+	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp://host:port; port 0: any (may be repeated)")
 	logLevelFlag(c, &f.logLevel, "warn")
 	return c
 }
@@ -75,17 +75,18 @@ func announce(w io.Writer, dir, prefix string, at []mars.FaceURI) error {
 
 // reachable puts an address of this machine that others may reach in the place of "every address".
 func reachable(u mars.FaceURI) mars.FaceURI {
-	if a, ok := u.Addr(); !ok || !a.Addr().IsUnspecified() {
+	listen, ok := u.Addr()
+	if !ok || !listen.Addr().IsUnspecified() {
 		return u
 	}
 	best := netip.AddrFrom4([4]byte{127, 0, 0, 1})
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		return mars.FaceURI{Host: best.String(), Port: u.Port}
+	if u.IP == 6 {
+		best = netip.IPv6Loopback()
 	}
+	all, _ := net.InterfaceAddrs() // without any, best is left
 	for _, a := range all {
 		p, err := netip.ParsePrefix(a.String())
-		if err == nil && p.Addr().Is4() && !p.Addr().IsLoopback() && !p.Addr().IsLinkLocalUnicast() {
+		if err == nil && p.Addr().Is4() == best.Is4() && !p.Addr().IsLoopback() && !p.Addr().IsLinkLocalUnicast() {
 			best = p.Addr()
 			break
 		}

@@ -19,7 +19,7 @@ var ErrClosed = errors.New("the driver has ended")
 
 // Limits of what a driver's options may ask for.
 const (
-	DefaultMTU      = 1400 // bytes of datagram: what passes nearly every tunnel
+	DefaultMTU      = 1372 // bytes of datagram: over IPv6 a packet of 1,420 bytes, which nearly every tunnel carries
 	DefaultMaxFaces = 1024
 	DefaultIdle     = 5 * time.Minute // several keep-alives of a peer behind a NAT may get lost
 )
