@@ -22,8 +22,9 @@ const (
 const (
 	version    = 1
 	headerLen  = 30
-	recordLen  = 3 // type and length
-	flagAsk    = 1
+	recordLen  = 3  // type and length
+	flagAsk    = 1  // answer at once
+	flagAck    = 2  // acknowledge
 	summaryLen = 20 // of one entry of a summary
 	ageLen     = 4
 	stampEnd   = 20 // of the origin and stamp that begin an advertisement
@@ -39,18 +40,21 @@ const (
 
 // header begins every message, so that each is a hello.
 type header struct {
-	ask                     bool   // answer at once
+	ask, ack                bool
 	id                      uint64 // of the sender
 	boot, session           uint32 // of the sender, on this face
 	heardBoot, heardSession uint32 // of the receiver, as the sender hears it; session 0: not at all
-	number                  uint32 // to be acknowledged; 0: nothing to acknowledge
+	number                  uint32 // grows with each message of the sender, modulo 2^32
 }
 
 // put writes h to the first headerLen bytes of b.
 func (h header) put(b []byte) {
 	b[0], b[1] = version, 0
 	if h.ask {
-		b[1] = flagAsk
+		b[1] |= flagAsk
+	}
+	if h.ack {
+		b[1] |= flagAck
 	}
 	binary.BigEndian.PutUint64(b[2:], h.id)
 	binary.BigEndian.PutUint32(b[10:], h.boot)
@@ -94,11 +98,12 @@ func (m *message) decode(b []byte) (Drop, bool) {
 		return TooLong, false
 	case len(b) > 0 && b[0] != version:
 		return OtherVersion, false
-	case len(b) < headerLen || b[1]&^flagAsk != 0:
+	case len(b) < headerLen || b[1]&^(flagAsk|flagAck) != 0:
 		return Malformed, false
 	}
 	m.header = header{
 		ask:          b[1]&flagAsk != 0,
+		ack:          b[1]&flagAck != 0,
 		id:           binary.BigEndian.Uint64(b[2:]),
 		boot:         binary.BigEndian.Uint32(b[10:]),
 		session:      binary.BigEndian.Uint32(b[14:]),

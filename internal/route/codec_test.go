@@ -16,7 +16,7 @@ import (
 
 // TestForms holds the encoder to docs/routing.md, byte for byte.
 func TestForms(t *testing.T) {
-	h := header{ask: true, id: 0x0102030405060708, boot: 0x11121314, session: 0x21222324, heardBoot: 0x31323334, heardSession: 0x41424344, number: 0x51525354}
+	h := header{ask: true, ack: true, id: 0x0102030405060708, boot: 0x11121314, session: 0x21222324, heardBoot: 0x31323334, heardSession: 0x41424344, number: 0x51525354}
 	hello := make([]byte, headerLen)
 	h.put(hello)
 	a := &advert{origin: 0x61, stamp: stamp{0x62, 0x63}, relay: true, links: []uint64{0x64, 0x65}, prefixes: []wire.Name{name("/a")}}
@@ -25,7 +25,7 @@ func TestForms(t *testing.T) {
 		got  []byte
 		want string
 	}{
-		{"hello", hello, "01 01 0102030405060708 11121314 21222324 31323334 41424344 51525354"},
+		{"hello", hello, "01 03 0102030405060708 11121314 21222324 31323334 41424344 51525354"},
 		{"acks", acks(1, 2), "01 0008 00000001 00000002"},
 		{"summary", lists(a), "02 0024 0000000000000000 ffffffffffffffff 0000000000000061 0000000000000062 00000063"},
 		{
@@ -60,7 +60,7 @@ func TestMalformedMessages(t *testing.T) {
 		{"empty", nil, Malformed},
 		{"cut", whole[:headerLen-1], Malformed},
 		{"another version", patch(whole, 0, 2), OtherVersion},
-		{"reserved flag", patch(whole, 1, 2), Malformed},
+		{"reserved flag", patch(whole, 1, 4), Malformed},
 		{"session 0", patch(whole, 17, 0), Malformed},
 		{"half a record header", s.encode([]byte{1, 0}), Malformed},
 		{"record beyond the end", s.encode([]byte{9, 0, 1}), Malformed},

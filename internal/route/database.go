@@ -14,6 +14,7 @@ import (
 type slot struct {
 	*advert               // nil: free
 	born     machine.Time // when its origin issued it
+	peers    []int32      // slots that it has a link to, and they to it
 	prefixes []int32      // in the table, those that the origin is entitled to
 }
 
@@ -111,8 +112,12 @@ func (r *Router) install(a *advert, born machine.Time) (int32, bool) {
 	if !held {
 		r.order = slices.Insert(r.order, r.place(a.origin), at)
 	}
+	if old == nil || !slices.Equal(old.links, a.links) {
+		r.relink(at)
+		r.recompute()
+	}
 	prefixes := r.entitled(a)
-	if old == nil || old.boot != a.boot || old.relay != a.relay || !slices.Equal(old.links, a.links) || !slices.Equal(s.prefixes, prefixes) {
+	if old != nil && (old.boot != a.boot || old.relay != a.relay || !slices.Equal(s.prefixes, prefixes)) {
 		r.recompute()
 	}
 	r.table.replace(at, s.prefixes, prefixes)
@@ -160,6 +165,8 @@ func (r *Router) vacate(at int32) {
 	delete(r.slotOf, s.origin)
 	r.bytes -= len(s.body)
 	r.table.replace(at, s.prefixes, nil)
+	s.advert = nil
+	r.relink(at)
 	*s = slot{}
 	for _, n := range r.neighbours {
 		if int(at) < len(n.knows) {

@@ -47,7 +47,7 @@ func TestSummary(t *testing.T) {
 		s.send(says(node(id, 5, []uint64{2}), 0))
 	}
 	r.run(200 * ms)
-	s.ack(s.drain()...)
+	s.thank(s.drain()...)
 	to := r.linked(2, 3)
 	to.send(lists(node(1, 99, nil), node(5, 1, nil), node(10, 5, nil), node(20, 4, nil), node(30, 6, nil), node(50, 1, nil)))
 	if got := contents(to.drain()); !slices.Equal(got, []uint64{20, 40}) {

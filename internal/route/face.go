@@ -9,14 +9,14 @@ import (
 
 // A face goes through
 //
-//	           message                  the message says that it hears our session
-//	silent ─────────────────▶ heard ──────────────────────────────────────────────▶ linked
-//	   ▲                      │   ▲                                                   │  │
-//	   │        Dead of silence   └──────────── it doesn't, or another node speaks ───┘  │
-//	   └──────────────────────┴──────────────────────── Dead of silence, FaceDown ───────┘
+//	        any message           a message that hears our session
+//	silent ─────────────▶ heard ────────────────────────────────────▶ linked
+//	   ▲                   │ ▲                                         │ │
+//	   │ Dead of silence   │ └── another life of the neighbour speaks ─┘ │
+//	   └───────────────────┴── Dead of silence, FaceDown, not heard ─────┘
 //
-// Sessions number the lives of a face: a new one begins when the face comes up and when it dies. A neighbour that sees
-// a new session knows that we have forgotten what it told us, even if it never lost us.
+// Sessions number the lives of a face: a new one begins whenever the face becomes silent. A neighbour that sees a new
+// session knows that we have forgotten what it told us, even if it never lost us.
 type face struct {
 	id      machine.FaceID
 	up      bool // false: kept until its withdrawals are reported
@@ -26,6 +26,7 @@ type face struct {
 	peer        uint64
 	boot        uint32
 	peerSession uint32
+	latest      uint32 // number of the newest message in that session
 	former      uint32 // boot nonce of the peer's former life
 	restarted   bool   // former is set
 	linked      *neighbour
@@ -86,19 +87,22 @@ func (r *Router) hear(f *face, h header) bool {
 		r.unlink(f)
 		f.restarted = same && h.boot != f.boot
 		f.former = f.boot
-		f.heard, f.peer, f.boot, f.peerSession = true, h.id, h.boot, h.session
+		f.heard, f.peer, f.boot, f.peerSession, f.latest = true, h.id, h.boot, h.session, h.number-1
 		f.due = true // the sooner it knows that we hear it, the sooner there is a link
 	}
 	f.deadAt = r.now + r.cfg.Dead
 	f.askAt = r.now + r.cfg.Dead/askAfter
 	f.due = f.due || h.ask
+	if int32(h.number-f.latest) <= 0 {
+		return true // overtaken on the way: what it says of us is no longer so
+	}
+	f.latest = h.number
 	both := h.heardSession == f.session && h.heardBoot == r.cfg.Boot
 	switch {
 	case both && f.linked == nil:
 		r.link(f)
 	case !both && f.linked != nil:
-		r.unlink(f)
-		f.due = true
+		r.begin(f) // so that the neighbour, too, forgets what it knows of us
 	}
 	return true
 }

@@ -113,6 +113,28 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestOvertakenHello: a hello that others have overtaken says nothing of now; one in order that doesn't hear us any more
+// ends the session at both ends.
+func TestOvertakenHello(t *testing.T) {
+	r := newRig(t, Config{})
+	s := r.stranger(1, 2, 7)
+	s.number++
+	early := s.encode() // hears nobody
+	s.hear()
+	s.send()
+	n := r.r.liveFace(1).linked
+	r.r.Receive(r.now, 1, early)
+	if f := r.r.liveFace(1); f.linked != n || n == nil {
+		t.Fatal("an overtaken hello ended the link")
+	}
+	session := r.r.liveFace(1).session
+	s.heardSession = 0
+	s.send()
+	if f := r.r.liveFace(1); f.linked != nil || f.session == session {
+		t.Errorf("linked %v, session %d as before", f.linked != nil, f.session)
+	}
+}
+
 func TestOurselves(t *testing.T) {
 	r := newRig(t, Config{ID: 1, Boot: 5})
 	r.stranger(1, 1, 5).send()

@@ -2,31 +2,30 @@ package route
 
 import "slices"
 
-// graph is the map without ourselves, ready for searches. Its slices are kept for the next time.
+// graph searches the map without ourselves. Its slices are kept for the next time.
 type graph struct {
-	start []int32 // by slot, where its links begin in to; one more at the end
-	to    []int32
 	dist  []int32 // by slot, of the last search; −1: out of reach
 	queue []int32
 }
 
-// build reads the map from d. A link counts when both ends advertise it. Leaves are endpoints: no path leads on from
-// one, so that their links aren't needed here.
-func (g *graph) build(d *database) {
-	g.start, g.to = g.start[:0], g.to[:0]
-	for at := range d.slots {
-		g.start = append(g.start, int32(len(g.to)))
-		s := &d.slots[at]
-		if s.advert == nil || !s.relay || int32(at) == self {
-			continue
-		}
-		for _, id := range s.links {
-			if o, ok := d.slotOf[id]; ok && o != self && d.slots[o].linkedTo(s.origin) {
-				g.to = append(g.to, o)
-			}
+// relink brings the peers of slot at, and it among theirs, up to its advertisement. A link counts when both ends
+// advertise it.
+func (d *database) relink(at int32) {
+	s := &d.slots[at]
+	for _, o := range s.peers {
+		p := &d.slots[o].peers
+		*p = slices.DeleteFunc(*p, func(x int32) bool { return x == at })
+	}
+	s.peers = s.peers[:0]
+	if s.advert == nil {
+		return
+	}
+	for _, id := range s.links {
+		if o, ok := d.slotOf[id]; ok && d.slots[o].linkedTo(s.origin) {
+			s.peers = append(s.peers, o)
+			d.slots[o].peers = append(d.slots[o].peers, at)
 		}
 	}
-	g.start = append(g.start, int32(len(g.to)))
 }
 
 func (a *advert) linkedTo(id uint64) bool {
@@ -34,9 +33,9 @@ func (a *advert) linkedTo(id uint64) bool {
 	return ok
 }
 
-// search computes the distances from a slot, breadth first.
-func (g *graph) search(from int32) {
-	g.dist = slices.Grow(g.dist[:0], len(g.start)-1)[:len(g.start)-1]
+// search computes the distances from a slot, breadth first. Leaves are endpoints: no path leads on from one.
+func (g *graph) search(slots []slot, from int32) {
+	g.dist = slices.Grow(g.dist[:0], len(slots))[:len(slots)]
 	for i := range g.dist {
 		g.dist[i] = -1
 	}
@@ -44,8 +43,11 @@ func (g *graph) search(from int32) {
 	g.queue = append(g.queue[:0], from)
 	for i := 0; i < len(g.queue); i++ {
 		at := g.queue[i]
-		for _, o := range g.to[g.start[at]:g.start[at+1]] {
-			if g.dist[o] < 0 {
+		if !slots[at].relay {
+			continue
+		}
+		for _, o := range slots[at].peers {
+			if g.dist[o] < 0 && o != self {
 				g.dist[o] = g.dist[at] + 1
 				g.queue = append(g.queue, o)
 			}
@@ -61,14 +63,13 @@ func (r *Router) recompute() {
 // compute brings the hop counts through every neighbour up to date.
 func (r *Router) compute() {
 	r.count.Computations++
-	r.graph.build(&r.database)
 	for _, n := range r.neighbours {
 		at, ok := r.slotOf[n.id]
 		if !ok || r.slots[at].boot != n.boot {
 			n.hops = nil // not in the map yet, or what is there is a former life of it, or a double
 			continue
 		}
-		r.graph.search(at)
+		r.graph.search(r.slots, at)
 		n.hops = r.table.hops(r.graph.dist)
 	}
 	r.table.computed()

@@ -159,7 +159,7 @@ func TestForgedSequence(t *testing.T) {
 	s.send(says(forged, 0))
 	keep := func(d machine.Time) {
 		for end := r.now + d; r.now < end; r.run(500 * ms) {
-			s.ack(s.drain()...)
+			s.thank(s.drain()...)
 			s.send()
 		}
 	}

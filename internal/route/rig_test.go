@@ -2,6 +2,7 @@ package route
 
 import (
 	"encoding/binary"
+	"maps"
 	"slices"
 	"testing"
 
@@ -20,7 +21,6 @@ type rig struct {
 type script struct {
 	*rig
 	face machine.FaceID
-	last uint32 // number of its last message with records
 	header
 }
 
@@ -47,7 +47,7 @@ func (r *rig) linked(face machine.FaceID, id uint64) *script {
 	if got, up := r.r.Neighbour(face); got != id || !up {
 		r.t.Fatalf("neighbour %d, up %v", got, up)
 	}
-	s.ack(s.drain()...)
+	s.thank(s.drain()...)
 	return s
 }
 
@@ -59,11 +59,8 @@ func (s *script) hear() {
 
 // send delivers a message of s with the given records; without any it is a hello.
 func (s *script) send(records ...[]byte) {
-	s.number = 0
-	if len(records) > 0 {
-		s.last++
-		s.number = s.last
-	}
+	s.number++
+	s.header.ack = len(records) > 0
 	s.r.Receive(s.now, s.face, s.encode(records...))
 }
 
@@ -90,11 +87,12 @@ func (s *script) drain() (list []message) {
 	return list
 }
 
-// ack acknowledges messages.
-func (s *script) ack(list ...message) {
+// thank acknowledges messages.
+func (s *script) thank(list ...message) {
 	for _, m := range list {
-		if m.number != 0 {
-			s.number = 0
+		if m.ack {
+			s.number++
+			s.header.ack = false
 			s.r.Receive(s.now, s.face, s.encode(acks(m.number)))
 		}
 	}
@@ -157,3 +155,5 @@ func (r *rig) holds(id uint64) (stamp, bool) {
 	}
 	return stamp{}, false
 }
+
+func sortedKeys(m map[uint64]bool) []uint64 { return slices.Sorted(maps.Keys(m)) }

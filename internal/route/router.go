@@ -71,7 +71,7 @@ type Router struct {
 	faces      []*face      // by id
 	neighbours []*neighbour // by id and boot nonce
 	sessions   uint32       // begun on any face
-	number     uint32       // of the last message to be acknowledged, to anybody
+	number     uint32       // of our last message
 	computeAt  machine.Time
 	changed    bool    // Changes may have something to tell
 	in         message // being received
@@ -169,7 +169,7 @@ func (r *Router) Receive(now machine.Time, id machine.FaceID, b []byte) {
 		}
 		return
 	}
-	if m.number != 0 {
+	if m.ack {
 		r.owe(n, m.number)
 	}
 	for _, list := range m.acks {
@@ -197,16 +197,12 @@ func (r *Router) Transmit(now machine.Time, id machine.FaceID, buf []byte) int {
 		return -headerLen
 	}
 	h := r.head(f)
+	h.number = r.number + 1
 	b := append(r.out[:0], make([]byte, headerLen)...)
 	if n := f.linked; n != nil && n.via() == f && n.pending() {
-		number := max(r.number+1, 1)
-		var reliable bool
 		var need int
-		if b, reliable, need = r.compose(n, b, min(len(buf), MaxMessage), number); need > 0 {
+		if b, h.ack, need = r.compose(n, b, min(len(buf), MaxMessage), h.number); need > 0 {
 			return -need
-		}
-		if reliable {
-			h.number, r.number = number, number
 		}
 	}
 	r.out = b
@@ -214,6 +210,7 @@ func (r *Router) Transmit(now machine.Time, id machine.FaceID, buf []byte) int {
 		return 0
 	}
 	h.put(b)
+	r.number = h.number
 	f.due, f.ask = false, false
 	f.helloAt = r.now + r.interval()
 	r.count.MessagesOut++

@@ -49,13 +49,12 @@ func (r *Router) nearest() []int {
 		hops[i] = -1
 	}
 	hops[self] = 0
-	r.graph.build(&r.database)
 	for _, n := range r.neighbours {
 		from, ok := r.slotOf[n.id]
 		if !ok || r.slots[from].boot != n.boot {
 			continue
 		}
-		r.graph.search(from)
+		r.graph.search(r.slots, from)
 		for i, d := range r.graph.dist {
 			if d >= 0 && (hops[i] < 0 || int(d)+1 < hops[i]) {
 				hops[i] = int(d) + 1
