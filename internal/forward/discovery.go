@@ -30,9 +30,9 @@ type DiscoveryMode uint8
 
 // The discovery modes.
 const (
-	Detours  DiscoveryMode = iota // all faces within the stretch budget
-	Direct                        // at most one hop longer than the shortest
-	Literal                       // the paper's rules alone, without labels: it can form cycles, and is kept to show that
+	Detours DiscoveryMode = iota // all faces within the stretch budget
+	Direct                       // at most one hop longer than the shortest
+	Literal                      // the paper's rules alone, without labels: it can form cycles, and is kept to show that
 )
 
 // faults are bugs that tests plant and expect to be caught; none by default.
@@ -248,7 +248,9 @@ func (d *discovery) noteIngress(from machine.FaceID, index int) {
 }
 
 // settled tells whether a face has said all that it will at ProbeIdx index.
-func (p *probe) settled(index int) bool { return p.state == acked && (p.tierConv >= index || p.nodeConv) }
+func (p *probe) settled(index int) bool {
+	return p.state == acked && (p.tierConv >= index || p.nodeConv)
+}
 
 // rotate is the round robin over some of the faces.
 func (d *discovery) rotate(from machine.FaceID, room int, some func(*probe) bool) machine.FaceID {

@@ -24,6 +24,7 @@ type graph struct {
 	dup       float64
 	jitter    machine.Time
 	probes    int
+	frozen    bool // routing doesn't notice cut links
 	watcher
 }
 
@@ -152,7 +153,7 @@ func (g *graph) route(v *vertex) {
 	}
 }
 
-// setLink cuts or mends a link; routing knows at once.
+// setLink cuts or mends a link; unless it is frozen, routing knows at once.
 func (g *graph) setLink(i, f int, up bool) {
 	e := &g.nodes[i].faces[f]
 	if e.up == up {
@@ -168,11 +169,13 @@ func (g *graph) setLink(i, f int, up bool) {
 			fw.FaceDown(g.now, machine.FaceID(end.face+1))
 		}
 	}
-	g.distances()
-	for _, v := range g.nodes {
-		g.route(v)
+	if !g.frozen {
+		g.distances()
+		for _, v := range g.nodes {
+			g.route(v)
+		}
+		g.rerouted = true
 	}
-	g.rerouted = true
 	for j := range g.nodes {
 		g.drain(j)
 	}

@@ -56,4 +56,3 @@ func TestLiteralRulesCycle(t *testing.T) {
 	}
 	t.Logf("a cycle in %d of 20 runs", cycles)
 }
-

@@ -165,11 +165,15 @@ func (s *flows) drive(now machine.Time, f *flow) {
 		s.converged(now, f, d)
 		return
 	}
-	if f.outstanding >= f.window && (f.outstanding >= probeWindow || !d.untried()) {
+	if f.outstanding >= probeWindow {
 		f.probeAt = now + probeIdle
 		return
 	}
-	f.probeAt = now + s.probeGap(d)
+	gap := s.probeGap(d)
+	if f.outstanding >= f.window && !d.untried() { // on the way still, or lost: nobody knows
+		gap = max(gap, probeIdle)
+	}
+	f.probeAt = now + gap
 	s.sendProbe(now, f, d)
 }
 

@@ -82,4 +82,3 @@ func (g *graph) extra() {
 		g.link(a, b)
 	}
 }
-
