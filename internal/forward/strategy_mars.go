@@ -208,11 +208,10 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	} else {
 		f.fresh.push(ref{e, e.gen})
 	}
-	if again || !s.wakeIdlest(now, e) {
-		for _, l := range f.lanes {
-			if l.active {
-				s.wake(l.up.face)
-			}
+	spread := !again && s.wakeIdlest(now, e)
+	for _, l := range f.lanes {
+		if l.active && (!spread || l.up.suspended) { // a suspended face is asked too, or it would never probe again
+			s.wake(l.up.face)
 		}
 	}
 }
