@@ -65,6 +65,9 @@ var kinds = []kind{
 	{disk.ErrBusy, 5, "busy", "try again when the file's writer is done"},
 }
 
+// exitTemporary is the exit code of what may go away by itself.
+const exitTemporary = 5
+
 // classify returns the kind of err; the exit code of an unknown one is 1.
 func classify(err error) kind {
 	for _, k := range kinds {
@@ -121,7 +124,7 @@ func (e *Error) Error() string {
 		return e.Op + ": failed"
 	case e.Kind == nil || e.Err != nil && errors.Is(e.Err, e.Kind):
 		return fmt.Sprintf("%s: %v", e.Op, e.Err)
-	case e.Err == nil:
+	case e.Err == nil || e.Err.Error() == "":
 		return fmt.Sprintf("%s: %v", e.Op, e.Kind)
 	}
 	return fmt.Sprintf("%s: %v: %v", e.Op, e.Kind, e.Err)

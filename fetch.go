@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
 	"mars/internal/disk"
@@ -24,8 +23,13 @@ type FetchOptions struct {
 	File string
 	// Writer is the destination instead of File: verified bytes, in order. It can't be resumed.
 	Writer io.Writer
-	// Fresh: what an earlier fetch left of the file is thrown away.
+	// Fresh: what an earlier fetch left of the file is thrown away, and a file that is there already is fetched again.
 	Fresh bool
+	// SHA256, if set, is what the whole content must hash to; else the fetch fails with ErrIntegrity, and File is not
+	// replaced.
+	SHA256 *[32]byte
+	// Retry is how often to try again, with growing pauses, after a failure that may pass (exit code 5). Not with Writer.
+	Retry int
 	// Stall is how long to wait without progress before ErrTimeout; 0: 30 s.
 	Stall time.Duration
 	// Progress, if set, is called about ten times a second, and at the end.
@@ -44,6 +48,7 @@ type Progress struct {
 	Elapsed time.Duration // since the call
 	RTT     time.Duration // mean of the flow's last round trips, queueing included
 	Faces   []FaceStatus  // of the node, in the order of the configuration
+	Files   Files         // of a fetch of many objects
 }
 
 // FetchResult is what a fetch brought.
@@ -52,63 +57,76 @@ type FetchResult struct {
 	Name    string
 	Version uint64 // first 8 bytes of Digest
 	Digest  wire.Digest
+	Present bool // the file was there already, with this content
 }
 
 const progressEvery = 100 * time.Millisecond
 
 // Fetch fetches one object. It returns when the object is at its destination, verified, or with an error whose kind is one of
-// the Err variables; after an interruption (ctx) the next Fetch to the same File continues. The node must be running.
+// the Err variables; after an interruption (ctx) the next Fetch to the same File continues. A File that has the object's
+// content already is left as it is. The node must be running.
 func (n *Node) Fetch(ctx context.Context, o FetchOptions) (*FetchResult, error) {
-	name, err := wire.ParseName(o.Name)
-	if err != nil || len(name) == 0 {
-		return nil, UsageError(fmt.Errorf("%q is not an object name: write /prefix/path (%w)", o.Name, err))
-	}
-	var st store
-	req := fetch.Request{Name: name, Stall: machine.Time(o.Stall)}
-	switch {
-	case o.Writer != nil && o.File != "", o.Writer == nil && o.File == "":
-		return nil, UsageError(errors.New("a fetch needs one destination: a file or a writer"))
-	case o.Writer != nil:
-		st, req.MaxAhead = &pipeStore{w: o.Writer}, maxUnsettled
-	default:
-		st = &fileStore{dest: o.File, fresh: o.Fresh, discarded: o.Discarded}
-	}
-	res, err := n.fetchTo(ctx, req, st, o.Progress)
+	name, err := objectName(o.Name)
 	if err != nil {
-		return nil, fetchError(o.Name, err)
+		return nil, err
 	}
-	return res, nil
-}
-
-// fetchTo runs one fetch from start to end.
-func (n *Node) fetchTo(ctx context.Context, req fetch.Request, st store, progress func(Progress)) (*FetchResult, error) {
+	if (o.Writer != nil) == (o.File != "") {
+		return nil, UsageError(errors.New("a fetch needs one destination: a file or a writer"))
+	}
+	if o.File != "" {
+		if err := disk.CheckDestination(o.File); err != nil {
+			return nil, fetchError(o.Name, err)
+		}
+	}
 	start := time.Now()
-	objects := make(chan fetch.Object, 1)
-	var s *sink
-	post := func(f func(machine.Time, *fetch.Engine)) {
-		n.driver.Post(func(now machine.Time) {
-			f(now, n.fetch)
-			n.node.Touch(now)
-		})
+	res := &FetchResult{Name: name.String()}
+	retries := o.Retry
+	if o.Writer != nil {
+		retries = 0 // what was written can't be taken back
 	}
-	err := n.driver.Do(func(now machine.Time) {
-		s = newSink(n.fetch.Start(now, req), st, post, objects)
-		n.sinks[s.id] = s
-		n.node.Touch(now)
+	err = n.persist(ctx, o.Name, retries, func() error {
+		var st store
+		req := fetch.Request{Name: name, Stall: machine.Time(o.Stall)}
+		if o.Writer != nil {
+			st, req.MaxAhead = &pipeStore{w: o.Writer, sum: o.SHA256}, maxUnsettled
+		} else {
+			st = &fileStore{dest: o.File, fresh: o.Fresh, sum: o.SHA256, discarded: o.Discarded}
+		}
+		if err := n.fetchOne(ctx, start, req, st, res, o.Progress); err != nil {
+			return fetchError(o.Name, err)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer n.driver.Post(func(now machine.Time) {
-		n.fetch.Cancel(now, s.id)
-		delete(n.sinks, s.id)
-	})
-	ended := make(chan error, 1)
-	sinkCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() { ended <- s.run(sinkCtx) }()
+	return res, nil
+}
 
-	res := &FetchResult{Name: req.Name.String()}
+// objectName reads the name of an object or a directory.
+func objectName(uri string) (wire.Name, error) {
+	name, err := wire.ParseName(uri)
+	if err == nil && len(name) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return nil, UsageError(fmt.Errorf("%q is not an object name: write /prefix/path (%w)", uri, err))
+	}
+	return name, nil
+}
+
+// fetchOne runs one fetch from start to end, and tells how far it is.
+func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request, st store, res *FetchResult, progress func(Progress)) error {
+	t, err := n.begin(req, st)
+	if err != nil {
+		return err
+	}
+	defer t.end()
+	ended := make(chan error, 1)
+	runCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() { ended <- t.run(runCtx) }()
+
 	res.Size = -1
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
@@ -118,29 +136,30 @@ func (n *Node) fetchTo(ctx context.Context, req fetch.Request, st store, progres
 			over = true
 		case <-tick.C:
 		}
-		select {
-		case obj := <-objects:
+		if obj := t.object(); obj != nil {
 			res.Size, res.Version, res.Digest = obj.Layout.Size, obj.Version, obj.Digest
-		default:
 		}
-		if !n.observe(s.id, res) {
+		if !n.observe(t, res) {
 			cancel(driver.ErrClosed)
 		}
 		res.Elapsed = time.Since(start)
 		if over && err == nil {
-			res.Bytes = res.Size
+			res.Bytes, res.Present = res.Size, t.sink.whole
+			if res.Present {
+				res.Resumed = res.Size
+			}
 		}
 		if progress != nil {
 			progress(res.Progress)
 		}
 	}
-	return res, err
+	return err
 }
 
 // observe fills in the progress of a fetch; false: the node has ended.
-func (n *Node) observe(id fetch.ID, res *FetchResult) bool {
+func (n *Node) observe(t *transfer, res *FetchResult) bool {
 	var s fetch.Stats
-	if n.driver.Do(func(machine.Time) { s = n.fetch.Stats(id) }) != nil {
+	if n.driver.Do(func(machine.Time) { s = n.fetch.Stats(t.sink.id) }) != nil {
 		return false
 	}
 	if s != (fetch.Stats{}) {
@@ -154,32 +173,4 @@ func (n *Node) observe(id fetch.ID, res *FetchResult) bool {
 		res.Faces = faces
 	}
 	return err == nil
-}
-
-// fetchError gives the errors of the engine and the file side the kinds of this package.
-func fetchError(name string, err error) error {
-	e := &Error{Op: "get " + name, Err: err}
-	switch {
-	case errors.Is(err, context.Canceled):
-		e.Kind = ErrInterrupted
-	case errors.Is(err, context.DeadlineExceeded):
-		e.Kind = ErrDeadline
-	case errors.Is(err, fetch.ErrNotFound):
-		e.Kind, e.Next = ErrNotFound, "check the name; the producer answers, but has no such file"
-	case errors.Is(err, fetch.ErrNoRoute):
-		e.Kind, e.Next = ErrNotFound, "check the name's prefix, and that its producer is running: no node on the way knows it"
-	case errors.Is(err, fetch.ErrTimeout):
-		e.Kind, e.Next = ErrTimeout, "check the addresses after --via (or the faces in the configuration) and that the other side is running; then run the same command again: it resumes"
-	case errors.Is(err, fetch.ErrChanged):
-		e.Kind = ErrChanged
-	case errors.Is(err, fetch.ErrIntegrity), errors.Is(err, fetch.ErrForeign):
-		e.Kind = ErrIntegrity
-	case errors.Is(err, disk.ErrDiskFull):
-		e.Kind = ErrDiskFull
-	case errors.Is(err, disk.ErrLocked):
-		e.Kind = ErrBusy
-	case errors.Is(err, fs.ErrPermission):
-		e.Next = "choose a destination that you may write to"
-	}
-	return e
 }

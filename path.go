@@ -3,7 +3,6 @@ package mars
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -46,8 +45,7 @@ func (n *Node) Path(ctx context.Context, object string) (*PathGraph, error) {
 	if err != nil || len(name) == 0 {
 		return nil, UsageError(fmt.Errorf("%q is not an object name: write /prefix/path (%w)", object, err))
 	}
-	_, err = n.fetchTo(ctx, fetch.Request{Name: name, Stall: machine.Time(10 * time.Second)}, resolveOnly{}, nil)
-	if err != nil && !errors.Is(err, errResolved) {
+	if _, err := n.look(ctx, name, 10*time.Second); err != nil {
 		return nil, fetchError(object, err)
 	}
 	flow, err := n.discovered(ctx, name)
@@ -142,16 +140,3 @@ func (n *Node) ask(ctx context.Context, name wire.Name) ([]byte, error) {
 		return nil, ctx.Err()
 	}
 }
-
-// errResolved ends a fetch that only wanted to know that the object is there.
-var errResolved = errors.New("resolved")
-
-// resolveOnly is the store of such a fetch.
-type resolveOnly struct{}
-
-func (resolveOnly) open(fetch.Object) (func(int64) bool, error) { return nil, errResolved }
-func (resolveOnly) check(int64, wire.Digest) (bool, error)      { return false, nil }
-func (resolveOnly) write(int64, []byte) error                   { return nil }
-func (resolveOnly) flush() error                                { return nil }
-func (resolveOnly) finish() error                               { return nil }
-func (resolveOnly) close() error                                { return nil }

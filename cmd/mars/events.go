@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"mars"
@@ -93,6 +94,51 @@ type completePath struct {
 	Goodput float64 `json:"goodput_mbps"`
 }
 
+// itemEvent is the fate of one file or directory of many, or with --dry-run what it would be.
+type itemEvent struct {
+	head
+	Name    string     `json:"name"`
+	File    string     `json:"file"` // below the destination
+	Kind    string     `json:"kind"`
+	Bytes   int64      `json:"bytes"`
+	Present bool       `json:"present"`
+	DryRun  bool       `json:"dry_run"`
+	Digest  string     `json:"digest,omitempty"`
+	Error   *itemError `json:"error,omitempty"`
+}
+
+type itemError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Next    string `json:"next"`
+}
+
+// summaryEvent is the result of a fetch of many.
+type summaryEvent struct {
+	head
+	DryRun    bool           `json:"dry_run"`
+	Done      int            `json:"done"`
+	Present   int            `json:"present"`
+	Failed    int            `json:"failed"`
+	Bytes     int64          `json:"bytes"`
+	Size      int64          `json:"size"`
+	Resumed   int64          `json:"resumed_bytes"`
+	Seconds   float64        `json:"seconds"`
+	Paths     []completePath `json:"paths"`
+	Aggregate float64        `json:"aggregate_mbps"`
+}
+
+// entryEvent is one entry of a directory, for `mars ls`.
+type entryEvent struct {
+	head
+	Name     string     `json:"name"`
+	Base     string     `json:"base"`
+	Kind     string     `json:"kind"`
+	Size     int64      `json:"size"`
+	Modified *time.Time `json:"modified,omitempty"`
+	Digest   string     `json:"digest,omitempty"`
+}
+
 type errorEvent struct {
 	head
 	Code    string `json:"code"`
@@ -111,10 +157,16 @@ type events struct {
 	states   map[string]string // of the paths, by key
 }
 
-// newEvents begins the events of one fetch.
-func newEvents(w io.Writer) *events {
+// newListEvents begins the events of a command that only asks.
+func newListEvents(w io.Writer) *events {
 	e := &events{enc: json.NewEncoder(w), rates: newRates(), states: make(map[string]string)}
 	e.write(versionEvent{e.head("version"), buildVersion()})
+	return e
+}
+
+// newEvents begins the events of one fetch.
+func newEvents(w io.Writer) *events {
+	e := newListEvents(w)
 	e.write(phaseEvent{head: e.head("phase"), Phase: "resolve"})
 	return e
 }
@@ -174,13 +226,77 @@ func (e *events) complete(res *mars.FetchResult, file string) {
 	e.write(verifyEvent{e.head("verify"), true, res.Bytes, res.Corrupt, digest})
 	ev := completeEvent{
 		e.head("complete"), res.Name, file, true, res.Bytes, res.Resumed, res.Elapsed.Seconds(),
-		make([]completePath, 0, len(res.Faces)), fetchedRate(res.Progress) / 1e6, digest, fmt.Sprintf("%016x", res.Version),
-	}
-	for _, f := range res.Faces {
-		ev.Paths = append(ev.Paths, completePath{f.Name, f.Peer.String(), f.ContentIn, goodput(f, res.Elapsed) / 1e6})
+		completePaths(res.Progress), fetchedRate(res.Progress) / 1e6, digest, fmt.Sprintf("%016x", res.Version),
 	}
 	e.write(ev)
 }
+
+func completePaths(p mars.Progress) []completePath {
+	paths := make([]completePath, 0, len(p.Faces))
+	for _, f := range p.Faces {
+		paths = append(paths, completePath{f.Name, f.Peer.String(), f.ContentIn, goodput(f, p.Elapsed) / 1e6})
+	}
+	return paths
+}
+
+// item tells the fate of one of many.
+func (e *events) item(i mars.Item, dryRun bool) {
+	if e == nil {
+		return
+	}
+	ev := itemEvent{
+		head: e.head("item"), Name: i.Name, File: utf8Text(i.File), Kind: entryKind(i.Entry), Bytes: i.Size, Present: i.Present, DryRun: dryRun,
+		Digest: digestText(i.Entry),
+	}
+	if i.Err != nil {
+		ev.Error = &itemError{mars.ErrorCode(i.Err), i.Err.Error(), nextStep(i.Err)}
+	}
+	e.write(ev)
+}
+
+// summary tells the result of a fetch of many.
+func (e *events) summary(p *mars.Progress, dryRun bool) {
+	if e == nil {
+		return
+	}
+	if !dryRun {
+		e.progress(*p)
+	}
+	e.write(summaryEvent{
+		e.head("summary"), dryRun, p.Files.Done, p.Files.Present, p.Files.Failed, p.Bytes, p.Size, p.Resumed, p.Elapsed.Seconds(),
+		completePaths(*p), fetchedRate(*p) / 1e6,
+	})
+}
+
+// entry tells one entry of a directory.
+func (e *events) entry(x mars.Entry) {
+	if e == nil {
+		return
+	}
+	ev := entryEvent{head: e.head("entry"), Name: x.Name, Base: utf8Text(x.Base), Kind: entryKind(x), Size: x.Size, Digest: digestText(x)}
+	if !x.Modified.IsZero() {
+		at := x.Modified.UTC()
+		ev.Modified = &at
+	}
+	e.write(ev)
+}
+
+func entryKind(e mars.Entry) string {
+	if e.Directory {
+		return "directory"
+	}
+	return "file"
+}
+
+func digestText(e mars.Entry) string {
+	if !e.HasDigest {
+		return ""
+	}
+	return fmt.Sprintf("%x", e.Digest)
+}
+
+// utf8Text replaces bytes that JSON can't hold; the name of the object, in its URI, has them all.
+func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // fail tells the error with which the fetch ended.
 func (e *events) fail(err error) {

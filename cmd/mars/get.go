@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -16,17 +18,28 @@ import (
 	"github.com/spf13/cobra"
 
 	"mars"
+	"mars/internal/disk"
 	"mars/internal/wire"
 )
 
+// reach is how a command that only asks gets to the objects.
+type reach struct {
+	via    []string
+	stall  time.Duration
+	config string
+}
+
 // getFlags are the flags of `mars get`.
 type getFlags struct {
+	reach
 	output     string
 	remoteName bool
-	via        []string
 	resume     bool
-	stall      time.Duration
-	config     string
+	dryRun     bool
+	checksum   string
+	limitRate  string
+	longest    time.Duration
+	retry      int
 	quiet      bool
 	json       bool
 	schema     bool
@@ -35,43 +48,56 @@ type getFlags struct {
 func getCommand() *cobra.Command {
 	var f getFlags
 	c := &cobra.Command{
-		Use:   "get NAME",
-		Short: "Fetch an object, over every path at once",
+		Use:   "get NAME...",
+		Short: "Fetch objects and directories, over every path at once",
 		Long: `Fetches the object NAME and verifies each piece before it is written. The file appears in its place when it is complete; a
-fetch that was interrupted goes on where it was when the same command runs again. Several --via are used at once.`,
+fetch that was interrupted goes on where it was when the same command runs again. Several --via are used at once. A NAME that
+ends with / is a directory with all below it. Of several NAMEs each appears in the directory after -o.`,
 		Example: `  mars get /site/data/file.iso --via udp4://192.0.2.1:6363
   mars get /site/data/file.iso --via udp4://192.0.2.1:6363 --via udp4://198.51.100.1:6363 -o copy.iso
-  mars get /site/data/src.tar --via udp4://192.0.2.1:6363 -o - | tar x`,
+  mars get /site/data/src.tar --via udp4://192.0.2.1:6363 -o - | tar x
+  mars get /site/data/photos/ --via udp4://192.0.2.1:6363 -o ./photos/`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args: func(c *cobra.Command, args []string) error {
-			if f.schema {
-				return nil
+			if !f.schema && len(args) == 0 {
+				return usage(c, "give one object name or more, such as /site/data/file.iso")
 			}
-			return exactly(1, "give one object name, such as /site/data/file.iso")(c, args)
+			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if f.schema {
 				_, err := io.WriteString(c.OutOrStdout(), eventSchema)
 				return err
 			}
-			return f.run(c, args[0])
+			return f.run(c, args)
 		},
 	}
 	flags := c.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`; - is standard output (usual: the last part of NAME, in this directory)")
+	flags.StringVarP(&f.output, "output", "o", "", "write to `FILE`, or into the directory FILE/; - is standard output (usual: the last part of NAME)")
 	flags.BoolVarP(&f.remoteName, "remote-name", "O", false, "write to the last part of NAME, as is usual")
-	flags.StringArrayVar(&f.via, "via", nil, "`ADDRESS` of a node that leads to the object, udp4://host:port (may be repeated, also with the same address)")
+	f.reach.register(c)
 	flags.BoolVarP(&f.resume, "continue", "C", true, "go on where an earlier fetch ended; -C=false starts anew")
-	flags.DurationVar(&f.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
-	configFlag(c, &f.config)
+	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "fetch nothing; tell what would be fetched, and its size")
+	flags.StringVar(&f.checksum, "checksum", "", "the object must have this `sha256=HEX`")
+	flags.StringVar(&f.limitRate, "limit-rate", "", "ask for no more than `RATE`: 10M (bytes per second), 20MB/s, 100Mbit")
+	flags.DurationVar(&f.longest, "max-duration", 0, "end after this `TIME`, resumable")
+	flags.IntVar(&f.retry, "retry", 0, "try again up to `N` times after failures that may pass")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines on stdout (with -o - on stderr) instead of texts")
 	flags.BoolVar(&f.schema, "json-schema", false, "print the JSON Schema of these events, and end")
 	return c
 }
 
-// run fetches one object and tells people or programs about it.
-func (f *getFlags) run(c *cobra.Command, name string) error {
+// register adds the flags to c.
+func (r *reach) register(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://host:port[,local=eth1][,rate=100Mbit] (may be repeated, also the same)")
+	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
+	configFlag(c, &r.config)
+}
+
+// run fetches, and tells people or programs about it.
+func (f *getFlags) run(c *cobra.Command, names []string) error {
 	var ev *events
 	switch {
 	case f.json && f.output == "-":
@@ -79,27 +105,168 @@ func (f *getFlags) run(c *cobra.Command, name string) error {
 	case f.json:
 		ev = newEvents(c.OutOrStdout())
 	}
-	err := f.fetch(c, name, ev)
+	err := f.prepare(c, names, ev)
 	if err != nil {
 		ev.fail(err)
 	}
 	return err
 }
 
-func (f *getFlags) fetch(c *cobra.Command, name string, ev *events) error {
-	dest, err := f.destination(c, name)
-	if err != nil {
+// getJob is what the command line asks for, checked.
+type getJob struct {
+	names []string
+	dest  string // file or directory; "-": standard output
+	flat  bool   // the one directory becomes dest itself
+	sum   *[32]byte
+	limit mars.Rate
+}
+
+// prepare finds everything that can be wrong before the network is asked.
+func (f *getFlags) prepare(c *cobra.Command, names []string, ev *events) error {
+	if err := f.check(c); err != nil {
 		return err
+	}
+	j := getJob{names: names}
+	var err error
+	if j.sum, err = f.sum(c); err != nil {
+		return err
+	}
+	if j.limit, err = f.limit(c); err != nil {
+		return err
+	}
+	many := f.dryRun || len(names) > 1
+	for _, name := range names {
+		if err := f.checkName(c, name); err != nil {
+			return err
+		}
+		many = many || strings.HasSuffix(name, "/")
 	}
 	cfg, err := f.nodeConfig(c)
 	if err != nil {
 		return err
 	}
+	ctx := c.Context()
+	if f.longest > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.longest)
+		defer cancel()
+	}
+	if many {
+		return f.fetchMany(ctx, c, cfg, j, ev)
+	}
+	if j.dest, err = f.destination(names[0]); err != nil {
+		return err
+	}
+	return f.fetchOne(ctx, c, cfg, j, ev)
+}
+
+// check looks at the flags that need no name.
+func (f *getFlags) check(c *cobra.Command) error {
+	switch {
+	case f.output != "" && f.remoteName:
+		return usage(c, "-o and -O are two destinations; give one")
+	case f.stall <= 0:
+		return usage(c, "--stall must be longer than nothing, such as 30s")
+	case f.longest < 0 || f.longest == 0 && c.Flags().Changed("max-duration"):
+		return usage(c, "--max-duration must be longer than nothing, such as 10m")
+	case f.retry < 0:
+		return usage(c, "--retry can't be negative")
+	}
+	return nil
+}
+
+func (f *getFlags) sum(c *cobra.Command) (*[32]byte, error) {
+	if f.checksum == "" {
+		return nil, nil
+	}
+	text, ok := strings.CutPrefix(strings.ToLower(f.checksum), "sha256=")
+	sum, err := hex.DecodeString(text)
+	if !ok || err != nil || len(sum) != 32 {
+		return nil, usage(c, "--checksum: %q is not sha256= and 64 hexadecimal digits", f.checksum)
+	}
+	return (*[32]byte)(sum), nil
+}
+
+func (f *getFlags) limit(c *cobra.Command) (mars.Rate, error) {
+	if f.limitRate == "" {
+		return 0, nil
+	}
+	r, err := mars.ParseByteRate(f.limitRate)
+	if err == nil && r < 8000 {
+		err = fmt.Errorf("%q is less than 1 kB/s", f.limitRate)
+	}
+	if err != nil {
+		return 0, usage(c, "--limit-rate: %v", err)
+	}
+	return r, nil
+}
+
+// checkName tells whether a name can be fetched, and whether its last part may become a file here.
+func (f *getFlags) checkName(c *cobra.Command, name string) error {
+	n, err := wire.ParseName(name)
+	switch {
+	case err != nil:
+		return usage(c, "%q is not an object name (%v); write /site/data/file.iso", name, err)
+	case n.Len() == 0:
+		return usage(c, "%q names no object; write /site/data/file.iso", name)
+	case f.output != "" && !strings.HasSuffix(f.output, "/"):
+		return nil
+	}
+	last, _ := n.At(n.Len() - 1)
+	if why := unsafe(last.Type == wire.TypeGeneric, string(last.Value)); why != "" && !f.dryRun {
+		return usage(c, "the last part of %s can't be a file name here (%s); choose one with -o", name, why)
+	}
+	return nil
+}
+
+// destination is the file to write, or "-".
+func (f *getFlags) destination(name string) (string, error) {
+	if f.output == "-" {
+		return "-", nil
+	}
+	file := f.output
+	if file == "" || strings.HasSuffix(file, "/") {
+		n := wire.MustParseName(name) // it was checked
+		last, _ := n.At(n.Len() - 1)
+		file += string(last.Value)
+		if f.output != "" {
+			if err := makeDir(f.output); err != nil {
+				return "", destError(name, err)
+			}
+		}
+	}
+	if err := disk.CheckDestination(file); err != nil {
+		return "", destError(name, err)
+	}
+	return file, nil
+}
+
+// makeDir makes the directory that -o names, unless it is there.
+func makeDir(dir string) error {
+	d, err := disk.OpenDest(dir)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// destError is the error of a destination that nothing can be written to.
+func destError(name string, err error) error {
+	e := &mars.Error{Op: "get " + name, Err: err, Next: "choose a destination that you may write to with -o"}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, disk.ErrIsDirectory) {
+		e.Next = "choose another destination with -o; a directory there ends with /"
+	}
+	return e
+}
+
+// fetchOne fetches one object.
+func (f *getFlags) fetchOne(ctx context.Context, c *cobra.Command, cfg *mars.Config, j getJob, ev *events) error {
+	name := j.names[0]
 	view := newView(os.Stderr, label(name), f.quiet || f.json)
 	defer view.Close()
 	var last mars.Progress
 	opt := mars.FetchOptions{
-		Name: name, File: dest, Fresh: !f.resume, Stall: f.stall,
+		Name: name, File: j.dest, Fresh: !f.resume, SHA256: j.sum, Stall: f.stall, Retry: f.retry,
 		Progress: func(p mars.Progress) {
 			last = p
 			view.Update(p)
@@ -107,50 +274,30 @@ func (f *getFlags) fetch(c *cobra.Command, name string, ev *events) error {
 		},
 		Discarded: func(reason error) { view.Note("mars: starting anew: %v", reason) },
 	}
-	if dest == "-" {
+	if j.dest == "-" {
 		opt.File, opt.Writer = "", c.OutOrStdout()
 	}
 	var res *mars.FetchResult
-	err = withNode(c.Context(), cfg, f.log(view), func(ctx context.Context, n *mars.Node) error {
-		res, err = n.Fetch(ctx, opt)
+	err := withNode(ctx, cfg, f.log(view), func(ctx context.Context, n *mars.Node) error {
+		err := n.LimitRate(j.limit)
+		if err == nil {
+			res, err = n.Fetch(ctx, opt)
+		}
 		return err
 	})
 	if err != nil {
-		return f.explain(c.Context(), err, name, last)
+		return f.explain(err, name, last)
 	}
 	view.Close()
-	ev.complete(res, dest)
+	ev.complete(res, j.dest)
 	if !f.quiet && !f.json {
 		w := c.ErrOrStderr()
-		if len(res.Faces) > 1 {
+		if len(res.Faces) > 1 && !res.Present {
 			printTable(w, res.Progress, nil)
 		}
-		fmt.Fprintln(w, summary(dest, res.Progress))
+		fmt.Fprintln(w, summary(j.dest, res))
 	}
 	return nil
-}
-
-// destination is the file to write, or "-".
-func (f *getFlags) destination(c *cobra.Command, name string) (string, error) {
-	n, err := wire.ParseName(name)
-	switch {
-	case err != nil:
-		return "", usage(c, "%q is not an object name (%v); write /site/data/file.iso", name, err)
-	case n.Len() == 0:
-		return "", usage(c, "%q names no object; write /site/data/file.iso", name)
-	case f.output != "" && f.remoteName:
-		return "", usage(c, "-o and -O are two destinations; give one")
-	case f.stall <= 0:
-		return "", usage(c, "--stall must be longer than nothing, such as 30s")
-	case f.output != "":
-		return f.output, nil
-	}
-	last, _ := n.At(n.Len() - 1)
-	file := string(last.Value)
-	if why := unsafe(last.Type == wire.TypeGeneric, file); why != "" {
-		return "", usage(c, "the last part of %s can't be a file name here (%s); choose one with -o", name, why)
-	}
-	return file, nil
 }
 
 // unsafe says why a name component must not become a file in the current directory; "" if it may.
@@ -175,7 +322,7 @@ const unknownHops = 255
 
 // nodeConfig is that of a leaf which only fetches: over the faces after --via, else over those of the configuration.
 // The addresses and directories of the configuration belong to the node that runs all the time.
-func (f *getFlags) nodeConfig(c *cobra.Command) (*mars.Config, error) {
+func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	file, err := mars.LoadConfig(f.config)
 	if err != nil {
 		return nil, err
@@ -190,7 +337,7 @@ func (f *getFlags) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy}, Faces: file.Faces, Routes: file.Routes}, nil
 	}
 	cfg := &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy}}
-	if err := override(c, &cfg.Faces, "--via", f.via, parseVia); err != nil {
+	if err := override(c, &cfg.Faces, "--via", f.via, mars.ParseFace); err != nil {
 		return nil, err
 	}
 	for i := range cfg.Faces {
@@ -208,14 +355,6 @@ func noWay(config string) error {
     routes: [{prefix: /, via: up, hops: %d}]`, cmp.Or(config, mars.DefaultConfigPath()), unknownHops)}
 }
 
-func parseVia(s string) (mars.FaceConfig, error) {
-	u, err := mars.ParseFaceURI(s)
-	if err == nil && u.Port == 0 {
-		err = fmt.Errorf("%s: port 0 can't be sent to", s)
-	}
-	return mars.FaceConfig{To: u}, err
-}
-
 // log is for what the node has to say to people.
 func (f *getFlags) log(v *view) *slog.Logger {
 	least := slog.LevelWarn
@@ -226,19 +365,23 @@ func (f *getFlags) log(v *view) *slog.Logger {
 }
 
 // explain makes the error of a fetch that was only interrupted say what is kept.
-func (f *getFlags) explain(ctx context.Context, err error, name string, p mars.Progress) error {
-	e, ok := errors.AsType[*mars.Error](err)
-	if !ok || ctx.Err() == nil || e.Err == nil || e.Err.Error() != context.Cause(ctx).Error() {
+func (f *getFlags) explain(err error, what string, p mars.Progress) error {
+	kind := mars.ErrInterrupted
+	switch {
+	case errors.Is(err, mars.ErrInterrupted):
+	case errors.Is(err, mars.ErrDeadline):
+		kind = mars.ErrDeadline
+	default:
 		return err
 	}
 	next := "run the same command again to resume"
 	switch {
 	case f.output == "-":
 		next = "a stream can't be resumed: run the command again to start anew"
-	case p.Size >= 0:
+	case p.Size > 0:
 		next += fmt.Sprintf("; %s of %s are here", formatBytes(p.Bytes), formatBytes(p.Size))
 	}
-	return &mars.Error{Op: "get " + name, Kind: mars.ErrInterrupted, Next: next}
+	return &mars.Error{Op: "get " + what, Kind: kind, Next: next}
 }
 
 // label is a short name for an object: the last part of its name.
@@ -248,10 +391,18 @@ func label(name string) string {
 }
 
 // summary is the last line of a fetch.
-func summary(file string, p mars.Progress) string {
+func summary(file string, res *mars.FetchResult) string {
 	if file == "-" {
 		file = "standard output"
 	}
+	if res.Present {
+		return fmt.Sprintf("%s: %s were here already, verified", file, formatBytes(res.Size))
+	}
+	return fmt.Sprintf("%s: %s, verified", file, carried(res.Progress))
+}
+
+// carried says how much came, how fast, and how.
+func carried(p mars.Progress) string {
 	used := 0
 	for _, f := range p.Faces {
 		if f.ContentIn > 0 {
@@ -266,5 +417,5 @@ func summary(file string, p mars.Progress) string {
 	if p.Resumed > 0 {
 		resumed = fmt.Sprintf(" (%s of it were here)", formatBytes(p.Resumed))
 	}
-	return fmt.Sprintf("%s: %s in %s%s, %s over %s, verified", file, formatBytes(p.Bytes), formatTime(p.Elapsed), resumed, formatRate(fetchedRate(p)), paths)
+	return fmt.Sprintf("%s in %s%s, %s over %s", formatBytes(p.Bytes), formatTime(p.Elapsed), resumed, formatRate(fetchedRate(p)), paths)
 }

@@ -221,7 +221,15 @@ func TestGetUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"get"}, "mars: get: give one object name"},
-		{[]string{"get", "/a", "/b"}, "mars: get: give one object name"},
+		{append([]string{"get", "/a", "/b/a"}, via...), `/a and /b/a would both become "a"`},
+		{append([]string{"get", "/a", "/b", "-o", "-"}, via...), "-o - takes one object"},
+		{append([]string{"get", "/a/", "-o", "-"}, via...), "-o - takes one object"},
+		{append([]string{"get", "/a", "/b", "--checksum", "sha256=" + strings.Repeat("0", 64)}, via...), "--checksum is for one object"},
+		{append([]string{"get", "/a/b", "--checksum", "md5=0"}, via...), "is not sha256= and 64 hexadecimal digits"},
+		{append([]string{"get", "/a/b", "--limit-rate", "fast"}, via...), "--limit-rate: \"fast\" is not a rate"},
+		{append([]string{"get", "/a/b", "--limit-rate", "10"}, via...), "less than 1 kB/s"},
+		{append([]string{"get", "/a/b", "--max-duration", "0s"}, via...), "--max-duration"},
+		{append([]string{"get", "/a/b", "--retry", "-1"}, via...), "--retry"},
 		{[]string{"get", "/a"}, `faces: [{name: up, to: "udp4://host:port"}]`},
 		{append([]string{"get", "a b"}, via...), "is not an object name"},
 		{append([]string{"get", "/"}, via...), "names no object"},

@@ -50,7 +50,7 @@ Serve a directory on one machine, get a file of it on another; nodes in between 
 	root.SetVersionTemplate("mars {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, "%v", err) })
 	group(root)
-	root.AddCommand(getCommand(), serveCommand(), nodeCommand(), configCommand(), versionCommand(), demoCommand(), pathCommand())
+	root.AddCommand(getCommand(), lsCommand(), serveCommand(), nodeCommand(), configCommand(), versionCommand(), demoCommand(), pathCommand())
 	return root
 }
 
@@ -99,7 +99,7 @@ func exactly(n int, what string) cobra.PositionalArgs {
 // printError writes what failed and what to do about it.
 func printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "mars: %s\n", strings.TrimSuffix(line, "\n"))
+		fmt.Fprintf(w, "mars: %s\n", printable(strings.TrimSuffix(line, "\n")))
 	}
 	if next := nextStep(err); next != "" {
 		fmt.Fprintf(w, "  %s\n", next)

@@ -146,7 +146,11 @@ func (v *view) totalColumns() columns {
 		return columns{v.what, "", "looking up", "", formatTime(p.Elapsed)}
 	}
 	rate := v.rates.all.rate()
-	c := columns{v.what, percent(p.Bytes, p.Size), formatBytes(p.Bytes) + " of " + formatBytes(p.Size), formatRate(8 * rate)}
+	what := v.what
+	if p.Files.Known > 0 {
+		what = fmt.Sprintf("%s, %d of %d files", what, p.Files.Done, p.Files.Known)
+	}
+	c := columns{what, percent(p.Bytes, p.Size), formatBytes(p.Bytes) + " of " + formatBytes(p.Size), formatRate(8 * rate)}
 	if left := float64(p.Size-p.Bytes) / rate; rate > 0 && left < 1e8 {
 		c[4] = " ETA " + formatTime(time.Duration(left*float64(time.Second)))
 	}

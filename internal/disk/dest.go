@@ -2,6 +2,8 @@ package disk
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -72,6 +74,9 @@ func (d *Dest) Mkdir(dir string) error {
 
 // find is findTarget for a file of the directory. The caller closes the target.
 func (d *Dest) find(file string) (target, error) {
+	if ours(file) { // else it could take the place of another file's while that is written
+		return target{}, fmt.Errorf("%q is the name of a fetch in progress", file)
+	}
 	dir, err := d.root.OpenFile(path.Dir(file), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return target{}, err
@@ -148,25 +153,26 @@ func (d *Dest) Put(file string, content []byte) error {
 	return nil
 }
 
-// Holds tells whether a file of the directory has the content that a manifest with this digest describes.
-func (d *Dest) Holds(file string, l wire.Layout, digest wire.Digest) bool {
+// Holds tells whether a file of the directory has the content that a manifest with this digest describes. It gives up,
+// with false, when ctx ends.
+func (d *Dest) Holds(ctx context.Context, file string, l wire.Layout, digest wire.Digest) bool {
 	t, err := d.find(file)
 	if err != nil {
 		return false
 	}
 	defer t.close()
 	f, err := t.open(t.name, os.O_RDONLY, 0)
-	return err == nil && holds(f, l, digest)
+	return err == nil && holds(ctx, f, l, digest)
 }
 
 // Holds is Dest.Holds for any file.
-func Holds(file string, l wire.Layout, digest wire.Digest) bool {
+func Holds(ctx context.Context, file string, l wire.Layout, digest wire.Digest) bool {
 	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	return err == nil && holds(f, l, digest)
+	return err == nil && holds(ctx, f, l, digest)
 }
 
 // holds closes f.
-func holds(f *os.File, l wire.Layout, digest wire.Digest) bool {
+func holds(ctx context.Context, f *os.File, l wire.Layout, digest wire.Digest) bool {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() || info.Size() != l.Size {
@@ -180,10 +186,49 @@ func holds(f *os.File, l wire.Layout, digest wire.Digest) bool {
 		if errors.Is(err, io.EOF) {
 			return b.Finish().Digest() == digest
 		}
-		if err != nil {
+		if err != nil || ctx.Err() != nil {
 			return false
 		}
 	}
+}
+
+// Sum256 is the SHA-256 of a file.
+func Sum256(file string) (sum wire.Digest, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return sum, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return wire.Digest(h.Sum(nil)), err
+}
+
+// Tidy removes what a fetch that was killed at its very end left beside dest, unless somebody uses it.
+func Tidy(dest string) error {
+	t, err := findTarget(dest)
+	if err != nil {
+		return nil // a complete file that can't be replaced has no remains that could be removed
+	}
+	if t.folder, err = openFolder(filepath.Dir(t.path)); err != nil {
+		return err
+	}
+	defer t.close()
+	if _, err := t.stat(t.journal()); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f, err := t.openLocked(t.journal(), 0o600)
+	if errors.Is(err, ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := t.remove(t.part()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return t.remove(t.journal())
 }
 
 // Sync makes all that was written durable.
