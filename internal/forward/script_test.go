@@ -38,36 +38,44 @@ func TestScripts(t *testing.T) {
 }
 
 func runScript(t *testing.T, file string) {
+	var r *rig
+	golden(t, file, func(fields []string) {
+		if fields[0] == "new" {
+			r = newRig(t, configOf(options(fields[1:])))
+			return
+		}
+		r.command(fields)
+		r.check()
+	}, func() string {
+		if r == nil {
+			return ""
+		}
+		r.drain()
+		r.check()
+		text := r.out.String()
+		r.out.Reset()
+		return text
+	})
+}
+
+// golden runs the commands of a script, and compares what output returns after each block with what the script says.
+func golden(t *testing.T, file string, command func(fields []string), output func() string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	var r *rig
 	for block := range strings.SplitSeq(string(text), "\n\n") {
 		commands, _, _ := strings.Cut(block, "\n----")
 		commands = strings.TrimRight(commands, "\n")
 		got.WriteString(commands)
 		got.WriteString("\n----\n")
 		for line := range strings.Lines(commands) {
-			line = strings.TrimSpace(line)
-			if line == "" || line[0] == '#' {
-				continue
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				command(strings.Fields(line))
 			}
-			fields := strings.Fields(line)
-			if fields[0] == "new" {
-				r = newRig(t, configOf(options(fields[1:])))
-				continue
-			}
-			r.command(fields)
-			r.check()
 		}
-		if r != nil {
-			r.drain()
-			r.check()
-			got.WriteString(r.out.String())
-			r.out.Reset()
-		}
+		got.WriteString(output())
 		got.WriteString("\n")
 	}
 	result := strings.TrimRight(got.String(), "\n") + "\n"
