@@ -33,6 +33,8 @@ type Node struct {
 	manage  management
 	ready   []machine.FaceID
 	buf     [wire.MaxPacket + 512]byte
+
+	onDemand map[machine.FaceID]bool
 }
 
 type attached struct {
@@ -42,7 +44,7 @@ type attached struct {
 
 // New returns a node without faces, routes or applications.
 func New(cfg forward.Config) *Node {
-	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID, rib: newRIB()}
+	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID, rib: newRIB(), onDemand: make(map[machine.FaceID]bool)}
 	return n
 }
 
@@ -74,16 +76,20 @@ func (n *Node) Forwarder() *forward.Forwarder { return n.fw }
 // FaceUp implements machine.Machine.
 func (n *Node) FaceUp(now machine.Time, face machine.FaceID, f machine.Face) {
 	n.fw.FaceUp(now, face, f)
+	if f.OnDemand {
+		n.onDemand[face] = true
+	}
 	if n.routing != nil && !f.Local {
 		n.routing.router.FaceUp(now, face)
 	}
 	n.pump(now)
 }
 
-// FaceDown implements machine.Machine. An application that ends never comes back: its routes go with its face. Those by
-// faces to other nodes stay, for the faces do.
+// FaceDown implements machine.Machine. An on-demand face never comes back, nor does one of an application: its routes and
+// all that is known of it go with it. Those by other faces stay, for the faces do.
 func (n *Node) FaceDown(now machine.Time, face machine.FaceID) {
-	if _, local := n.fw.Face(face); local {
+	if _, local := n.fw.Face(face); local || n.onDemand[face] {
+		delete(n.onDemand, face)
 		n.fw.FaceGone(now, face)
 		n.dropRoutes(now, face)
 	} else {
