@@ -59,7 +59,7 @@ var kinds = []kind{
 	{ErrDeadline, 10, "deadline", "allow more time and run the same command again to resume"},
 	{context.DeadlineExceeded, 10, "deadline", "allow more time and run the same command again to resume"},
 	{ErrChanged, 5, "changed", "run the same command again to fetch the new version"},
-	{ErrTimeout, 5, "timeout", "check that the node runs and has a route to the producer (`mars status`); run the same command again to resume"},
+	{ErrTimeout, 5, "timeout", "check that the node runs and has a route to the producer; run the same command again to resume"},
 	{ErrBusy, 5, "busy", "try again later"},
 	{disk.ErrLocked, 5, "busy", "wait for the other fetch or choose another destination"},
 	{disk.ErrBusy, 5, "busy", "try again when the file's writer is done"},

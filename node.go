@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -85,14 +86,23 @@ func (n *Node) open() error {
 		n.listen = append(n.listen, got)
 	}
 	ids := make(map[string]machine.FaceID)
+	var failed error
 	for _, f := range n.cfg.Faces {
 		id, err := n.dial(f)
-		if err != nil {
-			return fmt.Errorf("face %s: %w", f.Name, err)
+		if err != nil { // the others may do
+			n.log.Warn("no face to a neighbour", "face", f.Name, "to", f.To, "err", err)
+			failed = errors.Join(failed, fmt.Errorf("face to %s: %w", f.To, err))
+			continue
 		}
 		ids[f.Name] = id
 	}
+	if len(ids) == 0 && failed != nil {
+		return failed
+	}
 	for _, r := range n.cfg.Routes {
+		if _, ok := ids[r.Via]; !ok {
+			continue
+		}
 		prefix, err := wire.ParseName(r.Prefix)
 		if err != nil {
 			return fmt.Errorf("route %s: %w", r.Prefix, err)

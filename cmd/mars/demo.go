@@ -35,9 +35,13 @@ func demoCommand() *cobra.Command {
 		Long: `One producer, three relays and one consumer run in this process and talk over UDP sockets on loopback. The relays send
 toward the consumer at 60, 45 and 30 Mbit/s. A 64 MiB file is fetched over all three at once, then again over the fastest
 alone, and checked. It needs no root, no configuration and no network.`,
-		Args: cobra.NoArgs,
+		Args: exactly(0, "the demo takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return runDemo(c.Context(), c.OutOrStdout(), asJSON)
+			err := runDemo(c.Context(), c.OutOrStdout(), asJSON)
+			if errors.Is(err, mars.ErrInterrupted) {
+				return &mars.Error{Op: "demo", Kind: mars.ErrInterrupted, Next: "nothing is left behind; run it again to see it whole"}
+			}
+			return err
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print events as JSON lines; the last one is the result")
@@ -252,6 +256,9 @@ func (s *demoShow) fetch(n int) (progress func(mars.Progress), end func()) {
 	what := fmt.Sprintf("over %d paths", n)
 	if n == 1 {
 		what = "fastest path alone"
+		fmt.Fprintln(os.Stderr, "Now the same over the fastest path alone, for comparison.")
+	} else {
+		fmt.Fprintf(os.Stderr, "A file of 64 MiB comes from a producer by way of %d relays at once, over UDP on this machine.\n", n)
 	}
 	v := newView(os.Stderr, what, false)
 	return v.Update, v.Close

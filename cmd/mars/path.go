@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,11 +19,18 @@ func pathCommand() *cobra.Command {
 		Use:   "path NAME",
 		Short: "Draw the paths that a fetch of NAME would use",
 		Long: `Discovers the paths to NAME's producer as a fetch would, asks every node on them, and draws the graph: each hop with its tier,
-label, state, round trip and rate, and why a face is not used.`,
+label, state, round trip and rate, and why a face is not used.
+
+Nodes are shown by their ids. A tier holds the faces that routing says are equally far; a label is the node's place in the
+flow (hops to the producer, tie-breaker): requests only move to smaller ones, so that no path is a loop. "acked" is a face
+over which a probe was answered. The rate is what the asking node would ask of that face at most; it rises with use.`,
 		Example: `  mars path /site/data/file.iso --via udp4://192.0.2.1:6363
   mars path /site/data/file.iso --via udp4://192.0.2.1:6363 --dot | dot -Tsvg > paths.svg`,
 		Args: exactly(1, "the NAME of an object"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && asDot {
+				return usage(c, "--json and --dot are two forms; give one")
+			}
 			cfg, err := f.nodeConfig(c)
 			if err != nil {
 				return err
@@ -46,7 +52,6 @@ label, state, round trip and rate, and why a face is not used.`,
 	configFlag(c, &f.config)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the graph as JSON")
 	c.Flags().BoolVar(&asDot, "dot", false, "print the graph for Graphviz")
-	c.MarkFlagsMutuallyExclusive("json", "dot")
 	return c
 }
 
@@ -68,7 +73,7 @@ func printTree(w io.Writer, g *mars.PathGraph) error {
 	own := &g.Nodes[0]
 	fmt.Fprintf(w, "%s\nflow %s\nthis node %s", g.Name, g.Flow, own.Node)
 	if own.Converged {
-		fmt.Fprintf(w, ", paths found in %s", formatTime(time.Duration(own.Discovery*float64(time.Second))))
+		fmt.Fprintf(w, ", paths found in %.1f ms", own.Discovery*1e3)
 	}
 	fmt.Fprintln(w)
 	drawn := map[string]bool{own.Node: true}
@@ -112,10 +117,14 @@ func drawHops(w io.Writer, g *mars.PathGraph, at *mars.PathNode, byID map[string
 func pathFacts(p mars.PathHop, next *mars.PathNode) []string {
 	var facts []string
 	if p.Peer == "local" {
-		return []string{p.State}
+		return []string{"on this node"}
 	}
 	if p.Hops < unknownHops {
-		facts = append(facts, fmt.Sprintf("%d hops", p.Hops))
+		hops := fmt.Sprintf("%d hops", p.Hops)
+		if p.Hops == 1 {
+			hops = "1 hop"
+		}
+		facts = append(facts, hops)
 	}
 	facts = append(facts, fmt.Sprintf("tier %d", p.Tier), p.State)
 	if next != nil && next.Label != "" {
@@ -125,7 +134,7 @@ func pathFacts(p mars.PathHop, next *mars.PathNode) []string {
 		facts = append(facts, fmt.Sprintf("RTT %.1f ms", p.RTT*1e3))
 	}
 	if p.Used {
-		facts = append(facts, "up to "+formatRate(p.Rate*8))
+		facts = append(facts, "asked for at most "+formatRate(p.Rate*8))
 	} else {
 		facts = append(facts, "not used: "+p.Why)
 	}
@@ -136,7 +145,7 @@ func pathFacts(p mars.PathHop, next *mars.PathNode) []string {
 func printDot(w io.Writer, g *mars.PathGraph) error {
 	fmt.Fprintf(w, "digraph %q {\n  rankdir=LR;\n", g.Name)
 	for _, n := range g.Nodes {
-		fmt.Fprintf(w, "  %q [label=%q];\n", n.Node, fmt.Sprintf("%.8s\\nlabel %s", n.Node, n.Label))
+		fmt.Fprintf(w, "  %q [label=%q];\n", n.Node, fmt.Sprintf("%.8s\nlabel %s", n.Node, n.Label))
 		for _, p := range n.Paths {
 			to, style := p.Peer, "solid"
 			if to == "" {
