@@ -21,6 +21,9 @@ func (a *agenda[T]) at() machine.Time {
 	return at
 }
 
+// ready tells whether the first is due by now.
+func (a *agenda[T]) ready(now machine.Time) bool { return len(a.heap) > 0 && a.at() <= now }
+
 // first is the earliest, which there must be.
 func (a *agenda[T]) first() T { return a.heap[0] }
 

@@ -126,7 +126,7 @@ func (e *Engine) FaceDown(machine.Time, machine.FaceID) {}
 // Advance ends transfers that stall and lets questions be asked again. What flows wait for is seen to in Transmit.
 func (e *Engine) Advance(now machine.Time) {
 	e.now = now
-	for e.alarms.at() <= now {
+	for e.alarms.ready(now) {
 		t := e.alarms.first()
 		if t.stalled(now) {
 			e.fail(t, ErrTimeout)
@@ -149,7 +149,7 @@ func (e *Engine) Deadline() machine.Time {
 
 // Ready lists the face if something may be sent at the time of the last call.
 func (e *Engine) Ready(dst []machine.FaceID) []machine.FaceID {
-	if e.questions.ready() || e.flows.agenda.at() <= e.now {
+	if e.questions.ready() || e.flows.agenda.ready(e.now) {
 		dst = append(dst, Face)
 	}
 	return dst

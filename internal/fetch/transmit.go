@@ -17,7 +17,7 @@ func (e *Engine) Transmit(now machine.Time, _ machine.FaceID, buf []byte) (int, 
 	if t := e.nextQuestion(); t != nil {
 		return e.ask(now, t, buf), machine.NotECT
 	}
-	for e.flows.agenda.at() <= now {
+	for e.flows.agenda.ready(now) {
 		f := e.flows.agenda.first()
 		if p := e.pick(now, f); p != nil {
 			return e.send(now, f, p, buf), machine.NotECT
@@ -42,7 +42,7 @@ func (e *Engine) pick(now machine.Time, f *flow) *pending {
 		if ok {
 			ok, later = e.limit.affords(now)
 		}
-		if ok && f.lost.at() <= now {
+		if ok && f.lost.ready(now) {
 			p := f.lost.first()
 			f.lost.remove(p)
 			p.t.stats.Resent++
