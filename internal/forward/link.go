@@ -39,6 +39,7 @@ type link struct {
 	credit   float64 // bytes
 	creditAt machine.Time
 	backlog  bool // packets wait for credit
+	resume   machine.Time
 
 	in reassembler
 }
@@ -80,11 +81,23 @@ func (l *link) affords(now machine.Time) (bool, machine.Time) {
 	burst := max(burst(l.Rate, l.backlog, drainBurst), float64(l.MTU))
 	l.credit = min(l.credit+float64(l.Rate*(now-l.creditAt).Seconds()), burst)
 	l.creditAt = now
-	if l.credit > 0 {
+	if l.credit > 0 && now >= l.resume {
 		return true, 0
 	}
-	l.backlog = true
-	return false, now + machine.Time((1-l.credit)/l.Rate*1e9) + 1
+	if now >= l.resume {
+		l.backlog = true
+		l.resume = now + wait(l.Rate, l.credit)
+	}
+	return false, l.resume
+}
+
+// batch is for how long credit is saved up before sending goes on: a wake-up and a system call for every datagram would cost
+// far more than sending it.
+const batch = machine.Millisecond / 2
+
+// wait is how long it takes until credit, now negative or 0, is worth a batch at a rate.
+func wait(rate, credit float64) machine.Time {
+	return batch + machine.Time((1-credit)/rate*1e9) + 1
 }
 
 // burst is how much credit may be saved up at a rate, bytes: little when idle, more while packets wait for it.

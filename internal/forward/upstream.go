@@ -34,6 +34,7 @@ type upstream struct {
 	tokens  float64 // bytes of expected Data that may be asked for now
 	tokenAt machine.Time
 	backlog bool // Interests wait for tokens
+	resume  machine.Time
 
 	active []*lane // flows with Interests for this face, in deficit round robin
 	turn   int
@@ -78,11 +79,14 @@ func (u *upstream) affords(now machine.Time) (bool, machine.Time) {
 	}
 	u.ctrl.Advance(now)
 	u.tokens, u.tokenAt = u.credit(now), now
-	if u.tokens > 0 {
+	if u.tokens > 0 && now >= u.resume {
 		return true, 0
 	}
-	u.backlog = true
-	return false, now + machine.Time((1-u.tokens)/u.ctrl.Rate()*1e9) + 1
+	if now >= u.resume {
+		u.backlog = true
+		u.resume = now + wait(u.ctrl.Rate(), u.tokens)
+	}
+	return false, u.resume
 }
 
 // credit is how many bytes of Data may be asked for now.
@@ -99,6 +103,8 @@ func (u *upstream) idle(now machine.Time) float64 {
 		return -1
 	case u.local:
 		return 1
+	case now < u.resume:
+		return -1
 	}
 	return u.credit(now) / u.ctrl.Rate()
 }
