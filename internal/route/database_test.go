@@ -113,6 +113,27 @@ func TestExpiry(t *testing.T) {
 	}
 }
 
+// TestNoGhostLinks: who takes the slot of an expired node doesn't take its links.
+func TestNoGhostLinks(t *testing.T) {
+	r := newRig(t, Config{})
+	s := r.linked(1, 2)
+	s.send(says(node(2, 1, []uint64{1, 10}), 0), says(node(10, 1, []uint64{2}, "/old"), 1_799_000))
+	r.run(500 * ms)
+	if got := r.r.Changes(nil); len(got) != 1 || got[0].Hops != 2 {
+		t.Fatalf("%v", got)
+	}
+	s.send()
+	r.run(600 * ms)
+	if got := r.r.Changes(nil); len(got) != 1 || got[0].Hops != 0 {
+		t.Fatalf("%v", got)
+	}
+	s.send(says(node(13, 1, nil, "/new"), 0))
+	r.run(100 * ms)
+	if got := r.r.Changes(nil); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestAgeTravels: an advertisement never gets younger by travelling.
 func TestAgeTravels(t *testing.T) {
 	r := newRig(t, Config{})

@@ -164,3 +164,54 @@ func TestSummariesAreCut(t *testing.T) {
 		t.Errorf("%d entries, next %d", entries, next)
 	}
 }
+
+// TestSummaryIsRepeated: a summary that isn't acknowledged comes again, and not after it is.
+func TestSummaryIsRepeated(t *testing.T) {
+	r := newRig(t, Config{})
+	s := r.stranger(1, 2, 7)
+	s.hear()
+	s.send()
+	s.drain() // lost
+	var again []message
+	for range 5 {
+		r.run(100 * ms)
+		s.send()
+		for _, m := range s.drain() {
+			if len(m.summaries) > 0 {
+				again = append(again, m)
+				s.thank(m)
+			}
+		}
+	}
+	if len(again) != 1 || again[0].summaries[0].span != everything {
+		t.Errorf("%+v", again)
+	}
+}
+
+// TestOtherFace: what is lost on one face to a neighbour goes by the next, before the first is known to be dead.
+func TestOtherFace(t *testing.T) {
+	r := newRig(t, Config{})
+	first, second := r.linked(1, 2), r.linked(2, 2)
+	from := r.linked(3, 3)
+	r.run(200 * ms)
+	first.thank(first.drain()...)
+	second.thank(second.drain()...)
+	from.send(says(node(9, 1, []uint64{3}), 0))
+	if got := append(contents(first.drain()), contents(second.drain())...); len(got) != 1 || got[0] != 9 {
+		t.Fatalf("%v: once is enough", got)
+	}
+	var by []machine.FaceID
+	for range 4 {
+		r.run(100 * ms)
+		for _, s := range []*script{first, second, from} {
+			s.send()
+			if got := contents(s.drain()); len(got) > 0 && got[0] == 9 {
+				by = append(by, s.face)
+				s.thank()
+			}
+		}
+	}
+	if len(by) == 0 || by[0] != 2 {
+		t.Errorf("again by faces %v", by)
+	}
+}

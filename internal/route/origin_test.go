@@ -128,6 +128,16 @@ func TestDuplicates(t *testing.T) {
 			if w.total(func(c Counters) uint64 { return c.Duplicates }) == 0 {
 				t.Error("nobody noticed")
 			}
+			// The one that has the name goes on with it, and the other lets it.
+			w.run(20 * machine.Second)
+			for _, h := range w.hosts[6:] {
+				h.announce("/double/late")
+			}
+			issued = w.total(func(c Counters) uint64 { return c.Issued })
+			w.run(5 * machine.Second)
+			if again := w.total(func(c Counters) uint64 { return c.Issued }) - issued; again > 2 {
+				t.Errorf("%d advertisements for one change", again)
+			}
 			for _, h := range w.hosts[:6] { // among the others, by their faces 1 and 2, all is well
 				for k, hops := range h.oracle() {
 					if k.face <= 2 && !strings.Contains(k.prefix, "double") && h.table[k] != hops {
