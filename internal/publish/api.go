@@ -55,8 +55,8 @@ type Request struct {
 // Config sets up an Engine.
 type Config struct {
 	Prefix wire.Name // objects served are below it; it is also their producer prefix (dest)
-	// MaxPending is how many Interests may wait for the application at once; 0: 256. At most twice as many Requests are
-	// under way: those of Interests that have run out of their lifetime count by themselves.
+	// MaxPending is how many chunks the application is asked for at once; 0: 256. Reads that take longer than an Interest
+	// lives don't count, but at most twice as many Requests for chunks are ever under way.
 	MaxPending int
 	Freshness  uint64 // of metadata, ms; 0: 1000
 }

@@ -21,8 +21,8 @@ type Engine struct {
 	objects   map[key]*Object
 	list      []*Object // the same, oldest first
 	inquiries inquiries
-	waiting   list // for the application, in order of expiry
-	late      int  // requests whose Interest has expired
+	waiting   list        // for the application, in order of expiry
+	count     [stages]int // inquiries in the stages resolving, reading and late
 	resolves  resolves
 	replies   list // to be sent
 	requests  []Request
@@ -55,7 +55,7 @@ func New(cfg Config) *Engine {
 // Accepts tells whether the engine takes another Interest now; while it doesn't, Interests wait in the node's queue,
 // where they are visible as congestion.
 func (e *Engine) Accepts() bool {
-	return e.waiting.n < e.cfg.MaxPending && e.replies.n < e.cfg.MaxPending
+	return e.count[reading] < e.cfg.MaxPending && e.replies.n < e.cfg.MaxPending
 }
 
 // Counters returns what the engine did so far.
@@ -111,7 +111,13 @@ func (e *Engine) Receive(now machine.Time, _ machine.FaceID, _ machine.ECN, data
 // wait has q wait for the application.
 func (e *Engine) wait(q *inquiry, s stage) {
 	q.stage = s
+	e.count[s]++
 	e.waiting.pushByExpiry(q)
+}
+
+func (e *Engine) unwait(q *inquiry) {
+	e.count[q.stage]--
+	e.waiting.remove(q)
 }
 
 // serve answers from a version that is known: manifest segments from memory, chunks from the application.
@@ -135,7 +141,7 @@ func (e *Engine) serve(q *inquiry, o *Object) {
 		e.data(q, o.Manifest.Segment(q.index), count-1)
 		return
 	}
-	if e.late >= e.cfg.MaxPending { // the application hangs on what nobody waits for any more
+	if e.count[reading]+e.count[late] >= 2*e.cfg.MaxPending { // it hangs on what nobody waits for any more
 		e.refuse(q, CodeBusy)
 		return
 	}
@@ -156,12 +162,12 @@ func (e *Engine) Read(now machine.Time, id uint64, content []byte, err error) {
 		e.Withdraw(now, o)
 	}
 	if q.stage == late {
-		e.late--
+		e.count[late]--
 		e.giveBack(content)
 		e.inquiries.put(q)
 		return
 	}
-	e.waiting.remove(q)
+	e.unwait(q)
 	o.used = now
 	switch {
 	case errors.Is(err, ErrGone):
@@ -194,11 +200,11 @@ func (e *Engine) Spent(dst [][]byte) [][]byte {
 // Advance forgets the Interests that have waited for the application until nobody waits for them.
 func (e *Engine) Advance(now machine.Time) {
 	for q := e.waiting.first; q != nil && q.expiry <= now; q = e.waiting.first {
-		e.waiting.remove(q)
+		e.unwait(q)
 		e.counters.Expired++
 		if q.stage == reading {
 			q.stage = late
-			e.late++
+			e.count[late]++
 			continue
 		}
 		e.resolves.byName[string(q.object)].drop(q)

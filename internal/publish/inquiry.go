@@ -30,6 +30,7 @@ const (
 	late            // the application still has the request, but the Interest has expired
 	replying        // in replies
 	inquiring       // being received
+	stages
 )
 
 // id names an inquiry in a Request.

@@ -10,9 +10,10 @@ import (
 
 const (
 	// maxResolves bounds the objects that the application looks up at once: hashing may take minutes.
-	maxResolves = 64
-	// maxWaiters bounds the Interests that wait for one of them.
+	maxResolves = 512
+	// maxWaiters bounds the Interests that wait for one of them, and maxWaiting those that wait for any.
 	maxWaiters = 64
+	maxWaiting = 1024
 )
 
 // resolve is a question to the application: which version of an object is current?
@@ -45,14 +46,14 @@ func (e *Engine) resolve(q *inquiry) {
 	}
 	for _, w := range r.waiters {
 		if w.name.Equal(q.name) {
-			e.waiting.remove(w)
+			e.unwait(w)
 			r.drop(w)
 			e.inquiries.put(w)
 			e.refuse(q, CodeBusy)
 			return
 		}
 	}
-	if len(r.waiters) >= maxWaiters {
+	if len(r.waiters) >= maxWaiters || e.count[resolving] >= maxWaiting {
 		e.refuse(q, CodeBusy)
 		return
 	}
@@ -80,7 +81,7 @@ func (e *Engine) Resolved(now machine.Time, id uint64, o *Object, err error) {
 		o = nil
 	}
 	for _, q := range r.waiters {
-		e.waiting.remove(q)
+		e.unwait(q)
 		switch {
 		case o != nil:
 			e.answerFrom(q, o)

@@ -1,0 +1,313 @@
+package publish
+
+import (
+	"errors"
+	"testing"
+
+	"mars/internal/machine"
+	"mars/internal/wire"
+	"pgregory.net/rapid"
+)
+
+// TestBackPressure: while as many Interests wait for the application as may, or as many replies for the node, the engine
+// accepts no more.
+func TestBackPressure(t *testing.T) {
+	f := newFixture("/site/a", 100*8, 8, 1)
+	b := newBench(t, Config{MaxPending: 10}, f)
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 99)})
+	b.left = true
+	for i := range uint64(10) {
+		if !b.e.Accepts() {
+			t.Fatalf("it accepts no more with %d waiting", i)
+		}
+		b.asks(wire.Interest{Name: f.dt("", f.version(), i)})
+	}
+	if b.e.Accepts() {
+		t.Error("it accepts more than may wait for the application")
+	}
+	b.release()
+	if b.e.Accepts() {
+		t.Error("it accepts more while replies wait for the node")
+	}
+	b.next()
+	if !b.e.Accepts() {
+		t.Error("it accepts nothing though there is room")
+	}
+	for range 9 {
+		b.next()
+	}
+	b.silent()
+}
+
+// TestExpiry: an Interest is answered as long as it lives, and no longer.
+func TestExpiry(t *testing.T) {
+	f := newFixture("/site/a", 20_000, 0, 1)
+	for _, c := range []struct {
+		say      string
+		lifetime uint64 // ms
+		after    machine.Time
+		answered bool
+	}{
+		{"at once", 4000, 0, true},
+		{"just in time", 4000, 4*sec - 1, true},
+		{"too late", 4000, 4 * sec, false},
+		{"the default is 4 s", 0, 4*sec - 1, true},
+		{"a short life", 20, 20 * ms, false},
+		{"a long life", 30_000, 29 * sec, true},
+		{"not for ever", 1 << 62, 60 * sec, false},
+	} {
+		for _, known := range []bool{false, true} {
+			b := newBench(t, Config{}, f)
+			if known {
+				b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})
+			}
+			b.left = true
+			i := wire.Interest{Name: f.dt("", f.version(), 1), Lifetime: c.lifetime}
+			token := b.asks(i)
+			b.now = c.after
+			b.e.Advance(b.now)
+			b.release()
+			if c.answered {
+				answers(t, i, token, b.next())
+			}
+			b.silent()
+			if n := b.e.Counters(); c.answered == (n.Expired == 1) {
+				t.Errorf("%s, known %v: %+v", c.say, known, n)
+			}
+			if b.e.Deadline() != machine.Never || b.e.count[late] != 0 || len(b.e.inquiries.free) != len(b.e.inquiries.slots) {
+				t.Errorf("%s, known %v: something is left", c.say, known)
+			}
+		}
+	}
+}
+
+// TestExpiryOrder: those that live shorter go first, whenever they came.
+func TestExpiryOrder(t *testing.T) {
+	f := newFixture("/site/a", 100*8, 8, 1)
+	b := newBench(t, Config{}, f)
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 99)})
+	b.left = true
+	for i, lifetime := range []uint64{4000, 100, 9000, 100, 50, 20_000, 4000} {
+		b.asks(wire.Interest{Name: f.dt("", f.version(), uint64(i)), Lifetime: lifetime})
+	}
+	for _, want := range []machine.Time{50, 100, 4000, 9000, 20_000} {
+		if at := b.e.Deadline(); at != want*ms {
+			t.Fatalf("the next expires at %v, want %v ms", at, want)
+		}
+		b.e.Advance(want*ms - 1)
+		if b.e.Deadline() != want*ms {
+			t.Fatal("it has expired too early")
+		}
+		b.e.Advance(want * ms)
+	}
+	if b.e.Deadline() != machine.Never || b.e.count[late] != 7 {
+		t.Errorf("%d late", b.e.count[late])
+	}
+}
+
+// TestHangingReads: reads that don't come back don't keep the engine from answering, nor does it ask for more and more.
+func TestHangingReads(t *testing.T) {
+	f := newFixture("/site/a", 100*8, 8, 1)
+	b := newBench(t, Config{MaxPending: 10}, f)
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 99)})
+	b.left = true
+	b.e.Spent(nil)
+	busy := 0
+	for round := range 10 {
+		for i := range uint64(10) {
+			if !b.e.Accepts() {
+				t.Fatalf("round %d: it accepts nothing", round)
+			}
+			b.asks(wire.Interest{Name: f.dt("", f.version(), i)})
+			if len(b.e.Ready(nil)) > 0 {
+				if s := b.next(); s.says() != CodeBusy {
+					t.Fatalf("%q", s.says())
+				}
+				busy++
+			}
+		}
+		b.now += 5 * sec
+		b.e.Advance(b.now)
+	}
+	if len(b.asked) != 20 || busy != 80 {
+		t.Errorf("%d reads hang, %d were told to ask again", len(b.asked), busy)
+	}
+	if s := b.gets(wire.Interest{Name: f.dt("32=manifest", f.version(), 0)}); s.says() != "" {
+		t.Errorf("the manifest: %q", s.says())
+	}
+	b.release() // they come back after all
+	b.silent()
+	if len(b.e.Spent(nil)) != 20 {
+		t.Error("their buffers are lost")
+	}
+	if s := b.gets(wire.Interest{Name: f.dt("", f.version(), 1)}); s.says() != "" {
+		t.Errorf("afterwards: %q", s.says())
+	}
+}
+
+// TestReadFails: each way in which the application can fail.
+func TestReadFails(t *testing.T) {
+	f := newFixture("/site/a", 20_000, 0, 1)
+	for _, c := range []struct {
+		say     string
+		content []byte
+		err     error
+		want    string
+	}{
+		{"an error", nil, errors.New("disk"), CodeFailed},
+		{"an error, with a buffer", make([]byte, 10), errors.New("disk"), CodeFailed},
+		{"gone", nil, ErrGone, CodeGone},
+		{"too short", f.chunk(0)[:7999], nil, CodeFailed},
+		{"too long", make([]byte, 9000), nil, CodeFailed},
+		{"nothing", nil, nil, CodeFailed},
+	} {
+		b := newBench(t, Config{}, f)
+		b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})
+		b.e.Spent(nil)
+		b.left = true
+		i := wire.Interest{Name: f.dt("", f.version(), 0)}
+		token := b.asks(i)
+		id := b.asked[0].ID
+		b.e.Read(0, id, c.content, c.err)
+		s := b.next()
+		answers(t, i, token, s)
+		if s.says() != c.want {
+			t.Errorf("%s: %q, want %q", c.say, s.says(), c.want)
+		}
+		if spent := b.e.Spent(nil); (len(spent) == 1) != (c.content != nil) {
+			t.Errorf("%s: %d buffers come back", c.say, len(spent))
+		}
+		for _, id := range []uint64{id, 0, 1, 1 << 40, 1<<64 - 1} { // answers to nothing
+			b.e.Read(0, id, f.chunk(0), nil)
+		}
+		b.silent()
+	}
+}
+
+// TestSpent: buffers come back once they are sent, and an application that doesn't fetch them doesn't fill the memory.
+func TestSpent(t *testing.T) {
+	f := newFixture("/site/a", 20_000, 0, 1)
+	b := newBench(t, Config{MaxPending: 4}, f)
+	b.asks(wire.Interest{Name: f.dt("", f.version(), 0)})
+	if len(b.e.Spent(nil)) != 0 {
+		t.Error("it is given back before it is sent")
+	}
+	b.next()
+	if spent := b.e.Spent(nil); len(spent) != 1 || string(spent[0]) != string(f.chunk(0)) {
+		t.Error("it isn't given back")
+	}
+	for range 100 {
+		b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})
+	}
+	if n := len(b.e.Spent(nil)); n != 8 {
+		t.Errorf("%d buffers pile up", n)
+	}
+}
+
+// TestCounters.
+func TestCounters(t *testing.T) {
+	f := newFixture("/site/a", 20_000, 0, 1)
+	b := newBench(t, Config{}, f)
+	b.gets(wire.Interest{Name: f.name("32=metadata"), CanBePrefix: true})
+	b.gets(wire.Interest{Name: f.dt("32=manifest", f.version(), 0)})
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 2)})
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 3)})
+	b.gets(wire.Interest{Name: wire.MustParseName("/other")})
+	if got, want := b.e.Counters(), (Counters{Interests: 6, Data: 4, Nacks: 2, ContentBytes: 12_000}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestEngineProperty: whatever is asked, and however the application answers, late, badly or never, each Interest is
+// answered once while it lives, the application is never asked for more than it was promised, and nothing is left.
+func TestEngineProperty(t *testing.T) {
+	f := newFixture("/site/a", 50*8, 8, 1)
+	rapid.Check(t, func(rt *rapid.T) {
+		const most = 5
+		b := newBench(t, Config{MaxPending: most}, f)
+		b.left = true
+		open := map[string]wire.Interest{} // by token: not answered yet
+		born := map[string]machine.Time{}
+		collect := func() {
+			for len(b.e.Ready(nil)) > 0 {
+				s := b.next()
+				i, ok := open[string(s.PitToken)]
+				if !ok {
+					rt.Fatalf("answered twice, or too late: %v", s.data.Name)
+				}
+				answers(t, i, s.PitToken, s)
+				delete(open, string(s.PitToken))
+			}
+		}
+		names := []wire.Interest{
+			{Name: f.name("32=metadata"), CanBePrefix: true},
+			{Name: f.name(""), CanBePrefix: true},
+			{Name: f.dt("", f.version(), 1)},
+			{Name: f.dt("", f.version(), 2)},
+			{Name: f.name("", f.version(), 3)},
+			{Name: f.dt("32=manifest", f.version(), 0)},
+			{Name: f.dt("", 7, 1)},
+			{Name: wire.MustParseName("/site/b/v=1/seg=1")},
+		}
+		for range rapid.IntRange(0, 100).Draw(rt, "steps") {
+			switch rapid.IntRange(0, 3).Draw(rt, "step") {
+			case 0, 1:
+				if b.e.Accepts() {
+					i := rapid.SampledFrom(names).Draw(rt, "interest")
+					token := string(b.asks(i))
+					open[token], born[token] = i, b.now
+				}
+			case 2:
+				if n := len(b.asked); n > 0 {
+					k := rapid.IntRange(0, n-1).Draw(rt, "request")
+					r := b.asked[k]
+					b.asked = append(b.asked[:k], b.asked[k+1:]...)
+					if rapid.Bool().Draw(rt, "fails") && r.Kind == Read {
+						b.e.Read(b.now, r.ID, nil, rapid.SampledFrom([]error{ErrGone, errors.New("disk")}).Draw(rt, "error"))
+					} else {
+						b.answer(r)
+					}
+					b.serve()
+				}
+			case 3:
+				b.now += machine.Time(rapid.Int64Range(0, int64(3*sec)).Draw(rt, "gap"))
+				b.e.Advance(b.now)
+				if b.e.Deadline() <= b.now {
+					rt.Fatal("it spins")
+				}
+			}
+			if rapid.Bool().Draw(rt, "node takes replies") {
+				collect()
+			}
+			reads := 0
+			for _, r := range b.asked {
+				if r.Kind == Read {
+					reads++
+				}
+			}
+			if reads > 2*most || reads != b.e.count[reading]+b.e.count[late] {
+				rt.Fatalf("%d reads under way, of %v", reads, b.e.count)
+			}
+			for token := range open { // order: each is checked
+				if b.now-born[token] >= 4*sec && b.e.replies.n == 0 {
+					delete(open, token) // expired
+				}
+			}
+		}
+		b.release()
+		b.now += 10 * sec
+		b.e.Advance(b.now)
+		for token := range open { // order: each is dropped
+			if b.now-born[token] < 4*sec {
+				rt.Fatal("not answered")
+			}
+		}
+		for len(b.e.Ready(nil)) > 0 {
+			b.next()
+		}
+		if b.e.count != [stages]int{} || b.e.waiting.n != 0 || len(b.e.resolves.byID) != 0 || len(b.e.inquiries.free) != len(b.e.inquiries.slots) {
+			rt.Fatal("something is left")
+		}
+	})
+}
