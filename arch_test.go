@@ -51,7 +51,7 @@ func protocol(internal ...string) room {
 var rooms = map[string]room{
 	root: {
 		internal: []string{
-			"cc", "internal/machine", "internal/wire", "internal/forward", "internal/fetch", "internal/publish",
+			"cc", "internal/machine", "internal/wire", "internal/forward", "internal/fetch", "internal/foreign", "internal/publish",
 			"internal/route", "internal/node", "internal/secure", "internal/driver", "internal/disk",
 		},
 		external: []string{"github.com/goccy/go-yaml", "github.com/prometheus/client_golang", "golang.org/x/sys"},
@@ -63,6 +63,7 @@ var rooms = map[string]room{
 	"internal/wire":    {never: io},
 	"internal/forward": protocol("internal/machine", "internal/wire", "cc"),
 	"internal/fetch":   protocol("internal/machine", "internal/wire", "cc"),
+	"internal/foreign": protocol("internal/machine", "internal/wire", "cc"),
 	"internal/publish": protocol("internal/machine", "internal/wire", "cc"),
 	"internal/route":   protocol("internal/machine", "internal/wire", "cc"),
 	"internal/node": protocol(

@@ -58,6 +58,9 @@ type FetchResult struct {
 	Version uint64 // first 8 bytes of Digest
 	Digest  wire.Digest
 	Present bool // the file was there already, with this content
+
+	// Unverified: a FetchPlain without SHA256. Digest is zero then.
+	Unverified bool
 }
 
 const progressEvery = 100 * time.Millisecond

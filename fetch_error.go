@@ -9,6 +9,7 @@ import (
 
 	"mars/internal/disk"
 	"mars/internal/fetch"
+	"mars/internal/foreign"
 	"mars/internal/wire"
 )
 
@@ -22,7 +23,7 @@ func (p plain) Error() string {
 	if p.silent {
 		return ""
 	}
-	return strings.TrimPrefix(p.error.Error(), "fetch: ")
+	return strings.TrimPrefix(strings.TrimPrefix(p.error.Error(), "fetch: "), "foreign: ")
 }
 
 func (p plain) Unwrap() error { return p.error }
@@ -43,7 +44,11 @@ var causes = []struct {
 	},
 	{is: fetch.ErrChanged, kind: ErrChanged, silent: true},
 	{is: fetch.ErrIntegrity, kind: ErrIntegrity},
-	{is: fetch.ErrForeign, kind: ErrIntegrity, next: "the object comes from other software; MARS can't verify it"},
+	{is: fetch.ErrForeign, kind: ErrIntegrity, next: "the object comes from other software and can't be verified: add --plain to fetch it all the same"},
+	{is: foreign.ErrNotFound, kind: ErrNotFound, next: "check the name; somebody answers, but has no such object"},
+	{is: foreign.ErrNoRoute, kind: ErrNotFound, next: "check the name's prefix, and that its producer is running: no node on the way knows it"},
+	{is: foreign.ErrTimeout, kind: ErrTimeout, silent: true, next: "check the addresses after --via, the name, and that its producer is running"},
+	{is: foreign.ErrIntegrity, kind: ErrIntegrity},
 	{is: wire.ErrListing, kind: ErrIntegrity},
 	{is: errChecksum, kind: ErrIntegrity, next: "check the checksum and the name: the object is what its producer serves; what was at the destination is still there"},
 	{is: disk.ErrDiskFull, kind: ErrDiskFull},

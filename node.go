@@ -12,6 +12,7 @@ import (
 
 	"mars/internal/driver"
 	"mars/internal/fetch"
+	"mars/internal/foreign"
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
@@ -31,8 +32,10 @@ type Node struct {
 
 	sinks    map[fetch.ID]*sink // loop goroutine only
 	services []*service
-	asker    *node.Asker              // loop goroutine only
-	asked    map[uint32]chan<- []byte // loop goroutine only
+	foreign  *foreign.Engine                        // loop goroutine only
+	inboxes  map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
+	asker    *node.Asker                            // loop goroutine only
+	asked    map[uint32]chan<- []byte               // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -59,6 +62,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	n := &Node{
 		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1}),
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
+		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
 	n.driver = driver.New(n.node, driver.Options{Log: log, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
@@ -66,7 +70,9 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if cfg.Node.Routing.On() {
 		n.node.EnableRouting(route.Config{ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2})
 	}
+	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs})
 	n.node.Attach(0, n.fetch)
+	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)
 	n.driver.OnTurn(n.turn)
 	if err := n.open(); err != nil {
@@ -180,6 +186,11 @@ func (n *Node) turn(now machine.Time) {
 	for _, ev := range n.fetch.Events(nil) {
 		if s := n.sinks[ev.ID]; s != nil {
 			s.events.put(ev)
+		}
+	}
+	for _, ev := range n.foreign.Events(nil) {
+		if m := n.inboxes[ev.ID]; m != nil {
+			m.put(ev)
 		}
 	}
 }

@@ -223,9 +223,11 @@ func (e *events) complete(res *mars.FetchResult, file string) {
 	}
 	e.progress(res.Progress)
 	digest := fmt.Sprintf("%x", res.Digest)
-	e.write(verifyEvent{e.head("verify"), true, res.Bytes, res.Corrupt, digest})
+	if !res.Unverified {
+		e.write(verifyEvent{e.head("verify"), true, res.Bytes, res.Corrupt, digest})
+	}
 	ev := completeEvent{
-		e.head("complete"), res.Name, file, true, res.Bytes, res.Resumed, res.Elapsed.Seconds(),
+		e.head("complete"), res.Name, file, !res.Unverified, res.Bytes, res.Resumed, res.Elapsed.Seconds(),
 		completePaths(res.Progress), fetchedRate(res.Progress) / 1e6, digest, fmt.Sprintf("%016x", res.Version),
 	}
 	e.write(ev)

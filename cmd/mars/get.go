@@ -40,6 +40,7 @@ type getFlags struct {
 	limitRate  string
 	longest    time.Duration
 	retry      int
+	plain      bool
 	quiet      bool
 	json       bool
 	schema     bool
@@ -82,6 +83,7 @@ ends with / is a directory with all below it. Of several NAMEs each appears in t
 	flags.StringVar(&f.limitRate, "limit-rate", "", "ask for no more than `RATE`: 10M (bytes per second), 20MB/s, 100Mbit")
 	flags.DurationVar(&f.longest, "max-duration", 0, "end after this `TIME`, resumable")
 	flags.IntVar(&f.retry, "retry", 0, "try again up to `N` times after failures that may pass")
+	flags.BoolVar(&f.plain, "plain", false, "the object is of other NDN software: fetch it without a manifest, not verified")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines on stdout (with -o - on stderr) instead of texts")
 	flags.BoolVar(&f.schema, "json-schema", false, "print the JSON Schema of these events, and end")
@@ -150,6 +152,9 @@ func (f *getFlags) prepare(c *cobra.Command, names []string, ev *events) error {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, f.longest)
 		defer cancel()
+	}
+	if f.plain && (many || f.limitRate != "") {
+		return usage(c, "--plain is for one object, and without --dry-run and --limit-rate")
 	}
 	if many {
 		return f.fetchMany(ctx, c, cfg, j, ev)
@@ -280,7 +285,11 @@ func (f *getFlags) fetchOne(ctx context.Context, c *cobra.Command, cfg *mars.Con
 	var res *mars.FetchResult
 	err := withNode(ctx, cfg, f.log(view), func(ctx context.Context, n *mars.Node) error {
 		err := n.LimitRate(j.limit)
-		if err == nil {
+		switch {
+		case err != nil:
+		case f.plain:
+			res, err = n.FetchPlain(ctx, opt)
+		default:
 			res, err = n.Fetch(ctx, opt)
 		}
 		return err
@@ -296,6 +305,9 @@ func (f *getFlags) fetchOne(ctx context.Context, c *cobra.Command, cfg *mars.Con
 			printTable(w, res.Progress, nil)
 		}
 		fmt.Fprintln(w, summary(j.dest, res))
+	}
+	if res.Unverified && !f.json {
+		fmt.Fprintln(c.ErrOrStderr(), "mars: not verified: no manifest")
 	}
 	return nil
 }
@@ -376,6 +388,8 @@ func (f *getFlags) explain(err error, what string, p mars.Progress) error {
 	}
 	next := "run the same command again to resume"
 	switch {
+	case f.plain:
+		next = "run the command again to start anew: without a manifest nothing can be kept"
 	case f.output == "-":
 		next = "a stream can't be resumed: run the command again to start anew"
 	case p.Size > 0:
@@ -397,6 +411,9 @@ func summary(file string, res *mars.FetchResult) string {
 	}
 	if res.Present {
 		return fmt.Sprintf("%s: %s were here already, verified", file, formatBytes(res.Size))
+	}
+	if res.Unverified {
+		return fmt.Sprintf("%s: %s", file, carried(res.Progress))
 	}
 	return fmt.Sprintf("%s: %s, verified", file, carried(res.Progress))
 }

@@ -118,7 +118,7 @@ func (n *Node) listFaces(machine.Time) (all [][]byte) {
 			continue
 		}
 		f := wire.FaceStatus{
-			ID: uint64(s.ID), Local: s.Local, OnDemand: s.Local,
+			ID: uint64(s.ID), Local: s.Local, OnDemand: s.Local || n.onDemand[s.ID],
 			InInterests: s.InterestsIn, InData: s.DataIn, InNacks: s.NacksIn,
 			OutInterests: s.InterestsOut, OutData: s.DataOut, OutNacks: s.NacksOut, InBytes: s.BytesIn, OutBytes: s.BytesOut,
 		}
@@ -183,8 +183,12 @@ func (n *Node) listStrategies(machine.Time) [][]byte {
 var bestRouteName = wire.MustParseName("/localhost/nfd/strategy/best-route/v=5")
 
 func (n *Node) listStatus(now machine.Time) [][]byte {
+	version := n.manage.cfg.Version
+	if version == "" {
+		version = "MARS"
+	}
 	g := wire.GeneralStatus{
-		Version: "MARS " + n.manage.cfg.Version, Start: n.manage.cfg.Start,
+		Version: version, Start: n.manage.cfg.Start,
 		Current: n.manage.cfg.Start + uint64(now/machine.Millisecond),
 		FIB:     uint64(len(n.fw.Routes(nil))), PIT: uint64(n.fw.Pending()),
 		Unsatisfied: n.fw.Dropped(forward.DropExpired),

@@ -21,7 +21,7 @@ type management struct {
 
 // ManageConfig is what the node can't know by itself. All may be left out.
 type ManageConfig struct {
-	Version string                                           // of the program
+	Version string                                           // and name of the program
 	Start   uint64                                           // ms since 1970 at Time 0
 	URIs    func(face machine.FaceID) (remote, local string) // of a face, as NDN software writes them; "": not known
 }
