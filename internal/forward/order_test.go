@@ -104,3 +104,40 @@ func TestInvariantsSecondConsumer(t *testing.T) {
 	}
 	t.Logf("%d graphs, %d further consumers", cases, shared)
 }
+
+// TestInvariantsWrongRoutes: labels keep invariants 1 and 3 whatever hop counts routing gives, even if no two nodes agree.
+func TestInvariantsWrongRoutes(t *testing.T) {
+	cases := uint64(1000)
+	if testing.Short() || raceEnabled {
+		cases = 60
+	}
+	refused := uint64(0)
+	for seed := range cases {
+		g := randomGraph(seed, Detours, graphSize(seed))
+		g.rerouted = true // hops that nobody has acknowledged may point anywhere
+		g.impair()
+		apps := g.cast()
+		for _, v := range g.nodes {
+			for f := range v.faces {
+				v.hops[f] = 1 + g.rng.IntN(6)
+			}
+			g.route(v)
+		}
+		for k := range uint64(4) {
+			for _, c := range apps {
+				g.ask(c, k)
+			}
+			g.run(100*machine.Millisecond, true)
+		}
+		if g.broken != "" {
+			t.Fatalf("seed %d: %s", seed, g.broken)
+		}
+		for _, v := range g.nodes {
+			refused += v.fw.Dropped(DropLoop)
+		}
+	}
+	if refused == 0 {
+		t.Error("no Interest was ever refused: the routes weren't wrong")
+	}
+	t.Logf("%d cases, %d Interests refused", cases, refused)
+}
