@@ -242,7 +242,7 @@ func (e *Engine) send(now machine.Time, t *transfer, buf []byte) int {
 		e.name = append(e.name[:0], t.base...).AppendNumber(wire.TypeSegment, n)
 	} else {
 		t.ask(now, i.Nonce)
-		i.CanBePrefix, i.MustBeFresh, i.Lifetime = true, true, uint64(askWait/machine.Millisecond)
+		i.CanBePrefix, i.MustBeFresh = true, true
 		e.name = append(e.name[:0], t.name...)
 		if t.state == metadata {
 			e.name = e.name.AppendString(wire.TypeKeyword, wire.KeywordMetadata)

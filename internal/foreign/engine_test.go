@@ -9,15 +9,15 @@ import (
 	"mars/internal/wire"
 )
 
-// TestQuestion has the bytes of the first Interest: /a/32=metadata, CanBePrefix, MustBeFresh, Nonce, lifetime 1 s, HopLimit.
+// TestQuestion has the bytes of the first Interest: /a/32=metadata, CanBePrefix, MustBeFresh, Nonce, HopLimit.
 func TestQuestion(t *testing.T) {
 	e := New(Config{Seed: 1})
 	e.Start(0, Request{Name: wire.MustParseName("/a")})
 	buf := make([]byte, 200)
 	n, _ := e.Transmit(0, Face, buf)
 	want := []byte{
-		100, 44, 98, 6, 0, 0, 0, 1, 0, 0,
-		80, 34, 5, 32, 7, 13, 8, 1, 'a', 32, 8, 'm', 'e', 't', 'a', 'd', 'a', 't', 'a', 33, 0, 18, 0, 10, 4, 0, 0, 0, 0, 12, 2, 3, 0xe8, 34, 1, 64,
+		100, 40, 98, 6, 0, 0, 0, 1, 0, 0,
+		80, 30, 5, 28, 7, 13, 8, 1, 'a', 32, 8, 'm', 'e', 't', 'a', 'd', 'a', 't', 'a', 33, 0, 18, 0, 10, 4, 0, 0, 0, 0, 34, 1, 64,
 	}
 	if n != len(want) {
 		t.Fatalf("sent %x, want %x", buf[:n], want)

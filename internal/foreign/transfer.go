@@ -20,12 +20,10 @@ const (
 )
 
 const (
-	// askWait is how long a question waits for an answer.
+	// askWait is how long a question waits for an answer before the other one is asked; a later answer counts, too.
 	askWait = machine.Second
 	// askAgain is the pause before a question that was refused is asked again.
 	askAgain = 250 * machine.Millisecond
-	// asksEach is how often one question is asked before the other one is.
-	asksEach = 3
 	// maxRefusals is how many Nacks in a row mean that there is no such object.
 	maxRefusals = 4
 	// maxCorrupt is how often one segment may come broken.
@@ -44,7 +42,7 @@ type transfer struct {
 	stats Stats
 
 	askAt    machine.Time
-	asked    int    // times in this state
+	asked    bool   // in this state
 	nonce    uint32 // of the question
 	refusals int    // Nacks in a row
 
@@ -93,16 +91,16 @@ func (t *transfer) deadline(now machine.Time) machine.Time {
 
 // ask records that a question is sent.
 func (t *transfer) ask(now machine.Time, nonce uint32) {
-	if t.asked >= asksEach {
+	if t.asked {
 		t.turn()
 	}
-	t.asked++
+	t.asked = true
 	t.nonce, t.askAt = nonce, now+askWait
 }
 
 // turn goes on with the other question.
 func (t *transfer) turn() {
-	t.asked = 0
+	t.asked = false
 	if t.state == metadata {
 		t.state = prefix
 	} else {
@@ -159,7 +157,7 @@ func (e *Engine) onAnswer(now machine.Time, t *transfer, d *wire.Data) {
 	case !intact(d): // asked again when it is due
 		t.stats.Corrupt++
 	case d.ContentType == wire.ContentNack && string(d.Content) == refusedBusy:
-		t.heard, t.asked, t.askAt = now, 0, now+askAgain
+		t.heard, t.asked, t.askAt = now, false, now+askAgain
 	case d.ContentType == wire.ContentNack:
 		e.fail(t, ErrNotFound)
 	case about:
