@@ -79,9 +79,29 @@ type probe struct {
 	state    probeState
 	tries    int
 	deadline machine.Time // in flight: when this try is over
+	room     int          // the most hops that an answered probe could go; what follows is for that
 	tierConv int          // highest ProbeIdx for which it returned TierConv; −1: none
 	nodeConv bool
 	ingress  bool // Literal: a shorter-tier probe came in by it
+}
+
+// done is what a node has said about probes that could go room hops: what holds for more holds for less. A face may fit probes
+// that come by a short way and not those that come by a longer one, so flags are monotone within (epoch, tier, room).
+type done struct {
+	room, tier int // tier: the highest ProbeIdx with TierConv
+	node       bool
+	turn       int // of the round robin over faces: probes of different room that alternate would else share the faces out
+}
+
+// of returns what is known about probes that may go room hops.
+func (d *discovery) of(room int) *done {
+	for i := range d.done {
+		if d.done[i].room == room {
+			return &d.done[i]
+		}
+	}
+	d.done = append(d.done, done{room: room, tier: -1})
+	return &d.done[len(d.done)-1]
 }
 
 // discovery is one flow in one epoch at one node.
@@ -96,9 +116,7 @@ type discovery struct {
 	first       int // ProbeIdx at which a probe first came; −1: none yet
 	index       int // highest ProbeIdx seen; at the source: the current one
 	room        int // most hops that an arriving probe could still go
-	turn        int // of the round robin over valid faces
-	tierDone    int // highest ProbeIdx with TierConv: flags are monotone within an epoch
-	nodeDone    bool
+	done        []done
 	finished    machine.Time // at the source: when NodeConv was reached; 0: not yet
 }
 
@@ -116,7 +134,7 @@ func stretch(d int, mode DiscoveryMode) int {
 
 // newDiscovery joins an epoch with the next hops that routing offers now.
 func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []NextHop, cfg Config) *discovery {
-	d := &discovery{boot: boot, epoch: epoch, label: label, source: source, mode: cfg.Discovery, faults: cfg.faults, first: -1, tierDone: -1}
+	d := &discovery{boot: boot, epoch: epoch, label: label, source: source, mode: cfg.Discovery, faults: cfg.faults, first: -1}
 	d.label.Boot, d.label.Epoch = boot, epoch
 	if len(hops) == 0 {
 		return d
@@ -227,7 +245,7 @@ func (d *discovery) onProbe(now machine.Time, from machine.FaceID, index, room i
 	}
 	// The paper goes round robin over ValidUpstream, so that upstream nodes are exercised (§III-B3). Faces that still have
 	// something to say go first: several round robins in a row can otherwise keep missing one node for ever.
-	face := d.rotate(from, room, func(p *probe) bool { return p.state == inFlight || p.state == acked && !p.settled(index) })
+	face := d.rotate(from, room, func(p *probe) bool { return p.state == inFlight || p.state == acked && !p.settled(index, room) })
 	if face == 0 {
 		face = d.rotate(from, room, func(p *probe) bool { return p.state == acked })
 	}
@@ -247,16 +265,17 @@ func (d *discovery) noteIngress(from machine.FaceID, index int) {
 	}
 }
 
-// settled tells whether a face has said all that it will at ProbeIdx index.
-func (p *probe) settled(index int) bool {
-	return p.state == acked && (p.tierConv >= index || p.nodeConv)
+// settled tells whether a face has said all that it will at ProbeIdx index, for probes that may go room hops.
+func (p *probe) settled(index, room int) bool {
+	return p.state == acked && p.room >= room && (p.tierConv >= index || p.nodeConv)
 }
 
 // rotate is the round robin over some of the faces.
 func (d *discovery) rotate(from machine.FaceID, room int, some func(*probe) bool) machine.FaceID {
+	turn := &d.of(room).turn
 	for range d.probes {
-		d.turn = (d.turn + 1) % len(d.probes)
-		if p := &d.probes[d.turn]; some(p) && p.face != from && p.fits(room) && !p.ingress {
+		*turn = (*turn + 1) % len(d.probes)
+		if p := &d.probes[*turn]; some(p) && p.face != from && p.fits(room) && !p.ingress {
 			return p.face
 		}
 	}
@@ -272,13 +291,20 @@ func (d *discovery) find(face machine.FaceID) *probe {
 	return nil
 }
 
-// onData handles PD Data from a face: it is a valid upstream, and its flags combine with the others'.
-func (d *discovery) onData(face machine.FaceID, index int, c wire.Convergence) {
+// onData handles PD Data from a face, for a probe that could go room hops: the face is a valid upstream, and its flags combine
+// with the others'.
+func (d *discovery) onData(face machine.FaceID, index, room int, c wire.Convergence) {
 	p := d.find(face)
 	if p == nil || p.state == looped {
 		return
 	}
 	p.state = acked
+	if room > p.room {
+		p.room, p.tierConv, p.nodeConv = room, -1, false
+	}
+	if room < p.room {
+		return
+	}
 	if c.Tier {
 		p.tierConv = max(p.tierConv, index)
 	}
@@ -331,41 +357,53 @@ func (d *discovery) expire(now machine.Time) {
 	}
 }
 
-// flags are what this node returns for ProbeIdx index: TierConv when every face up to the current tier is settled and
-// returned TierConv itself; NodeConv when all tiers are and each upstream returned NodeConv. If no face of the current tier
-// is eligible the node converges at once: longer tiers are skipped (§III-B3).
-func (d *discovery) flags(index int) wire.Convergence {
-	tier := d.reach(index, d.room)
+// flags are what this node returns to a probe with ProbeIdx index that may go room hops: TierConv when every face up to the
+// current tier is settled and returned TierConv itself; NodeConv when all tiers are and each upstream returned NodeConv. If
+// no face of the current tier is eligible the node converges at once: longer tiers are skipped (§III-B3).
+func (d *discovery) flags(index, room int) wire.Convergence {
+	tier := d.reach(index, room)
 	tierConv, nodeConv := true, true
 	usable := false // in the current tier
 	for i := range d.probes {
 		p := &d.probes[i]
-		if !d.open(p, d.room) {
+		if !d.open(p, room) {
 			continue
 		}
 		if p.tier == tier {
 			usable = true
 		}
-		settled := p.settled(index)
+		settled := p.settled(index, room)
 		if p.tier <= tier {
 			tierConv = tierConv && settled
 		}
 		nodeConv = nodeConv && (p.tier > tier && !usable || settled && p.nodeConv)
 	}
-	if tierConv {
-		d.tierDone = max(d.tierDone, index)
-	}
-	d.nodeDone = d.nodeDone || nodeConv
 	if d.faults&faultFlags != 0 {
 		return wire.Convergence{Tier: tierConv, Node: nodeConv}
 	}
-	return wire.Convergence{Tier: index <= d.tierDone || d.nodeDone, Node: d.nodeDone}
+	return d.latch(index, room, tierConv, nodeConv)
+}
+
+// latch remembers flags, so that they never fall, and returns them together with what was said before.
+func (d *discovery) latch(index, room int, tierConv, nodeConv bool) (c wire.Convergence) {
+	mine := d.of(room)
+	if tierConv {
+		mine.tier = max(mine.tier, index)
+	}
+	mine.node = mine.node || nodeConv
+	for _, o := range d.done {
+		if o.room >= room {
+			c.Tier = c.Tier || index <= o.tier || o.node
+			c.Node = c.Node || o.node
+		}
+	}
+	return c
 }
 
 // advance moves the source to the next tier when the current one has converged; done: nothing is left to discover.
 func (d *discovery) advance() (done bool) {
 	for range d.probes {
-		c := d.flags(d.index)
+		c := d.flags(d.index, d.room)
 		if c.Node {
 			return true
 		}

@@ -127,7 +127,7 @@ func apply(d *discovery, event string) (sent machine.FaceID, probed bool) {
 	case "probe from this face":
 		return d.onProbe(1, 1, 0, maxHops, fixedTimeout), true
 	case "data":
-		d.onData(1, 0, wire.Convergence{Tier: true})
+		d.onData(1, 0, maxHops, wire.Convergence{Tier: true})
 	case "nack loop":
 		d.onNack(1, wire.NackLoop)
 	case "nack duplicate":
@@ -172,11 +172,11 @@ func TestFlagsCombine(t *testing.T) {
 		d.first, d.room = 0, maxHops
 		for i, f := range []face{c.a, c.b} {
 			if f.state == acked {
-				d.onData(machine.FaceID(i+1), 0, f.said)
+				d.onData(machine.FaceID(i+1), 0, maxHops, f.said)
 			}
 			d.probes[i].state = f.state
 		}
-		if got := d.flags(0); got != c.want {
+		if got := d.flags(0, maxHops); got != c.want {
 			t.Errorf("%+v and %+v: %+v, wanted %+v", c.a, c.b, got, c.want)
 		}
 	}
@@ -192,7 +192,7 @@ func TestTiersAreLocal(t *testing.T) {
 		if f := d.probeAt(0, first); f != 1 {
 			t.Errorf("at the same index it probes face %d", f)
 		}
-		d.onData(1, first, wire.Convergence{Tier: true})
+		d.onData(1, first, maxHops, wire.Convergence{Tier: true})
 		if f := d.probeAt(0, first); f != 1 {
 			t.Errorf("before the source advances it probes face %d", f)
 		}
@@ -210,13 +210,13 @@ func TestBeyondTheLastTier(t *testing.T) {
 	d := relayDiscovery(Detours, 2, 3)
 	for index := range 2 {
 		d.probeAt(0, index)
-		d.onData(machine.FaceID(index+1), index, wire.Convergence{Tier: true, Node: true})
+		d.onData(machine.FaceID(index+1), index, maxHops, wire.Convergence{Tier: true, Node: true})
 	}
 	for index := 1; index < 60; index++ {
 		if f := d.probeAt(0, index); f == 0 {
 			t.Fatalf("index %d isn't forwarded", index)
 		}
-		if c := d.flags(index); !c.Tier || !c.Node {
+		if c := d.flags(index, maxHops); !c.Tier || !c.Node {
 			t.Fatalf("index %d: %+v", index, c)
 		}
 		if tier := d.localTier(index); tier != 1 {
@@ -230,10 +230,10 @@ func TestBeyondTheLastTier(t *testing.T) {
 func TestTierSkipped(t *testing.T) {
 	d := relayDiscovery(Detours, 3, 4, 5)
 	d.probeAt(0, 0)
-	d.onData(1, 0, wire.Convergence{Tier: true, Node: true})
+	d.onData(1, 0, maxHops, wire.Convergence{Tier: true, Node: true})
 	d.probeAt(0, 1)
 	d.onNack(2, wire.NackLoop)
-	if c := d.flags(1); !c.Tier || !c.Node || d.probes[2].state != unsent {
+	if c := d.flags(1, maxHops); !c.Tier || !c.Node || d.probes[2].state != unsent {
 		t.Errorf("with a usable shorter tier: %+v, %v", c, d.probes[2].state)
 	}
 	d = relayDiscovery(Detours, 3, 4, 5)
@@ -242,7 +242,7 @@ func TestTierSkipped(t *testing.T) {
 	if f := d.probeAt(0, 0); f != 2 {
 		t.Errorf("without one the next probe goes by face %d", f)
 	}
-	if c := d.flags(0); c.Tier || c.Node {
+	if c := d.flags(0, maxHops); c.Tier || c.Node {
 		t.Errorf("without one: %+v", c)
 	}
 }
@@ -290,7 +290,7 @@ func TestStretch(t *testing.T) {
 	if f := d.onProbe(0, 9, 5, 2, fixedTimeout); f != 1 {
 		t.Errorf("a probe that may go two hops leaves by face %d", f)
 	}
-	if c := d.flags(6); c.Tier {
+	if c := d.flags(6, maxHops); c.Tier {
 		t.Errorf("converged while the only face that fits is in flight: %+v", c)
 	}
 }
@@ -331,7 +331,7 @@ func TestSourceAdvances(t *testing.T) {
 		if got := d.onProbe(0, selfFace, d.index, d.room, fixedTimeout); got != f {
 			t.Fatalf("index %d probes face %d, wanted %d", d.index, got, f)
 		}
-		d.onData(f, d.index, c)
+		d.onData(f, d.index, maxHops, c)
 		return d.advance()
 	}
 	if done := answer(1, wire.Convergence{}); done || d.index != 0 {
@@ -356,7 +356,7 @@ func TestAdvanceEnds(t *testing.T) {
 	d := newDiscovery(1, 1, topLabel, true, []NextHop{{Face: 1, Hops: 2}}, Config{})
 	for range 2 * maxHops {
 		d.onProbe(0, selfFace, d.index, d.room, fixedTimeout)
-		d.onData(1, d.index, wire.Convergence{Tier: true})
+		d.onData(1, d.index, maxHops, wire.Convergence{Tier: true})
 		if d.advance() {
 			return
 		}

@@ -35,7 +35,7 @@ func endsAfter(t *testing.T, seed uint64, loss float64) (took float64, capped bo
 // TestInvariantsDiscoveryEnds checks invariant 4: discovery ends within c·tiers·RTT, RTT being that of the longest path that the
 // stretch budget allows. c is stated for the 99th percentile; beyond it discoveryMax ends what doesn't converge.
 func TestInvariantsDiscoveryEnds(t *testing.T) {
-	cases := uint64(500)
+	cases := uint64(300)
 	if testing.Short() || raceEnabled {
 		cases = 60
 	}

@@ -119,10 +119,13 @@ func (x *explorer) hash(g *graph, ticks int) uint64 {
 	for _, v := range g.nodes {
 		if f := g.flowAt(v, x.src); f != nil {
 			for _, d := range f.epochs {
-				b = append(b, 1, byte(d.first), byte(d.index), byte(d.room), byte(d.turn), byte(d.tierDone), oneIf(d.nodeDone), oneIf(d.finished > 0))
+				b = append(b, 1, byte(d.first), byte(d.index), byte(d.room), oneIf(d.finished > 0))
+				for _, o := range d.done {
+					b = append(b, 6, byte(o.room), byte(o.tier), oneIf(o.node), byte(o.turn))
+				}
 				for i := range d.probes {
 					p := &d.probes[i]
-					b = append(b, byte(p.state), byte(p.tries), byte(p.tierConv), oneIf(p.nodeConv))
+					b = append(b, byte(p.state), byte(p.tries), byte(p.room), byte(p.tierConv), oneIf(p.nodeConv))
 				}
 			}
 		}

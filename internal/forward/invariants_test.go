@@ -190,14 +190,14 @@ func lateAnswer(_ uint64, planted faults) string {
 	d := newDiscovery(1, 1, wire.Label{Hops: 2}, false, []NextHop{{Face: 1, Hops: 2}, {Face: 2, Hops: 2}}, Config{faults: planted})
 	timeout := func(machine.FaceID) machine.Time { return 1 }
 	for now := range machine.Time(3) {
-		d.onProbe(2*now, 9, 0, 3, timeout)
-		d.onProbe(2*now, 9, 0, 3, timeout)
-		d.onData(1, 0, wire.Convergence{Tier: true, Node: true})
+		d.onProbe(2*now, 9, 0, maxHops, timeout)
+		d.onProbe(2*now, 9, 0, maxHops, timeout)
+		d.onData(1, 0, maxHops, wire.Convergence{Tier: true, Node: true})
 	}
-	d.onProbe(100, 9, 0, 3, timeout)
-	before := d.flags(0)
-	d.onData(2, 0, wire.Convergence{})
-	if after := d.flags(0); !before.Tier || !before.Node || after != before {
+	d.onProbe(100, 9, 0, maxHops, timeout)
+	before := d.flags(0, maxHops)
+	d.onData(2, 0, maxHops, wire.Convergence{})
+	if after := d.flags(0, maxHops); !before.Tier || !before.Node || after != before {
 		return fmt.Sprintf("flags %+v became %+v", before, after)
 	}
 	return ""

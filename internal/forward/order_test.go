@@ -45,15 +45,15 @@ func reachable(edges []uint64, from int) []uint64 {
 
 // TestInvariantsOrder checks invariant 7: on a static lossless topology the outcome doesn't depend on the order of messages.
 func TestInvariantsOrder(t *testing.T) {
-	cases := uint64(500)
+	cases := uint64(300)
 	if testing.Short() || raceEnabled {
 		cases = 40
 	}
 	differ := 0
 	for seed := range cases {
-		g, want := outcome(seed, 0, graphSize(seed))
+		g, want := outcome(seed, 0, orderSize(seed))
 		for schedule := range uint64(4) {
-			if _, got := outcome(seed, schedule+1, graphSize(seed)); !slices.Equal(got, want) {
+			if _, got := outcome(seed, schedule+1, orderSize(seed)); !slices.Equal(got, want) {
 				differ++
 				if differ < 5 {
 					t.Errorf("seed %d (%d nodes), schedule %d: %s", seed, len(g.nodes), schedule, difference(want, got))
@@ -63,6 +63,9 @@ func TestInvariantsOrder(t *testing.T) {
 	}
 	t.Logf("%d graphs, 5 schedules each; %d outcomes differ", cases, differ)
 }
+
+// orderSize is the most nodes of a case: larger graphs than elsewhere, where probes reach a node by ways of different length.
+func orderSize(seed uint64) int { return 12 + int(seed%4)*11 }
 
 func difference(a, b []uint64) (text string) {
 	if len(a) != len(b) {

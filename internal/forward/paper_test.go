@@ -55,7 +55,7 @@ func TestPaperAscendingProbing(t *testing.T) {
 			if d.find(f).tries == 1 && d.find(f).state == inFlight {
 				order = append(order, f)
 			}
-			d.onData(f, index, wire.Convergence{Tier: true})
+			d.onData(f, index, maxHops, wire.Convergence{Tier: true})
 		}
 	}
 	if want := []machine.FaceID{1, 2, 3, 4}; !slices.Equal(order, want) {
@@ -133,8 +133,8 @@ func TestPaperNodeConvStops(t *testing.T) {
 	f := g.flowAt(g.nodes[consumers[0]], consumers[0])
 	sent := g.probes
 	g.run(machine.Second, false)
-	if d := f.epochs[0]; !d.nodeDone || d.finished == 0 || g.probes != sent {
-		t.Errorf("NodeConv %v, finished at %v, %d probes after that", d.nodeDone, d.finished, g.probes-sent)
+	if d := f.epochs[0]; !d.flags(d.index, d.room).Node || d.finished == 0 || g.probes != sent {
+		t.Errorf("NodeConv %v, finished at %v, %d probes after that", d.flags(d.index, d.room).Node, d.finished, g.probes-sent)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestPaperAdvancesOnlyWhenDirected(t *testing.T) {
 		if f := d.probeAt(0, 0); f != 1 {
 			t.Fatalf("face %d is probed at ProbeIdx 0", f)
 		}
-		d.onData(1, 0, wire.Convergence{Tier: true, Node: true})
+		d.onData(1, 0, maxHops, wire.Convergence{Tier: true, Node: true})
 	}
 	if f := d.probeAt(0, 1); f != 2 {
 		t.Errorf("face %d is probed at ProbeIdx 1", f)
@@ -160,12 +160,12 @@ func TestPaperPendingConverged(t *testing.T) {
 		d.probeAt(0, 0)
 	}
 	for f := machine.FaceID(1); f <= 3; f++ {
-		if d.flags(0).Tier {
+		if d.flags(0, maxHops).Tier {
 			t.Errorf("converged while face %d is pending", f)
 		}
-		d.onData(f, 0, wire.Convergence{Tier: true})
+		d.onData(f, 0, maxHops, wire.Convergence{Tier: true})
 	}
-	if !d.flags(0).Tier {
+	if !d.flags(0, maxHops).Tier {
 		t.Error("not converged though no face is pending")
 	}
 }
@@ -176,7 +176,7 @@ func TestPaperRoundRobin(t *testing.T) {
 	d := relayDiscovery(Detours, 2, 2, 2)
 	for f := machine.FaceID(1); f <= 3; f++ {
 		d.probeAt(0, 0)
-		d.onData(f, 0, wire.Convergence{Tier: true, Node: true})
+		d.onData(f, 0, maxHops, wire.Convergence{Tier: true, Node: true})
 	}
 	uses := map[machine.FaceID]int{}
 	for range 30 {
@@ -192,13 +192,13 @@ func TestPaperRoundRobin(t *testing.T) {
 func TestPaperTierSkipping(t *testing.T) {
 	d := relayDiscovery(Detours, 3, 4, 5)
 	d.probeAt(0, 0)
-	d.onData(1, 0, wire.Convergence{Tier: true, Node: true})
+	d.onData(1, 0, maxHops, wire.Convergence{Tier: true, Node: true})
 	d.probeAt(0, 1)
-	if d.flags(1).Node {
+	if d.flags(1, maxHops).Node {
 		t.Error("converged before the tier is known to be ineligible")
 	}
 	d.onNack(2, wire.NackLoop)
-	if !d.flags(1).Node {
+	if !d.flags(1, maxHops).Node {
 		t.Error("not converged")
 	}
 }

@@ -344,8 +344,8 @@ func (s *flows) probeData(now machine.Time, from machine.FaceID, e *entry, o *ou
 			s.wakeAll(u)
 		}
 	}
-	e.disc.onData(from, e.probeIdx, c)
-	s.answerProbe(now, e, e.disc.flags(e.probeIdx))
+	e.disc.onData(from, e.probeIdx, e.room(), c)
+	s.answerProbe(now, e, e.disc.flags(e.probeIdx, e.room()))
 }
 
 // probeNack handles a Nack to a probe: the next face is tried.

@@ -103,7 +103,7 @@ func (e *entry) room() int {
 	if !e.interest.HasHopLimit {
 		return maxHops
 	}
-	return int(e.interest.HopLimit)
+	return min(int(e.interest.HopLimit), maxHops)
 }
 
 // allows tells whether the Interest may leave by face: a valid upstream of its epoch, within its stretch, and no downstream.

@@ -38,6 +38,7 @@ type sightings struct {
 	flags  map[flagKey]wire.Convergence
 	first  map[epochKey]int // ProbeIdx of the first probe that came
 	tried  map[triedKey]bool
+	rooms  map[string]int // how far a probe may go from here, by name
 }
 
 type (
@@ -48,6 +49,7 @@ type (
 	flagKey struct {
 		epochKey
 		index uint64
+		room  int
 	}
 	triedKey struct {
 		epochKey
@@ -56,7 +58,7 @@ type (
 )
 
 func newSightings() sightings {
-	return sightings{map[trailKey]trail{}, map[flagKey]wire.Convergence{}, map[epochKey]int{}, map[triedKey]bool{}}
+	return sightings{map[trailKey]trail{}, map[flagKey]wire.Convergence{}, map[epochKey]int{}, map[triedKey]bool{}, map[string]int{}}
 }
 
 func (g *graph) fault(format string, args ...any) {
@@ -143,7 +145,7 @@ func (g *graph) flagsRise(v *vertex, p *wire.Packet, size int) {
 	}
 	g.largest = max(g.largest, size)
 	index, _, _ := wire.SplitFlow(d.Name).Probe()
-	key := flagKey{g.epochs[string(d.Name)], index}
+	key := flagKey{g.epochs[string(d.Name)], index, v.seen.rooms[string(d.Name)]}
 	before, now := v.seen.flags[key], p.Convergence
 	if before.Tier && !now.Tier || before.Node && !now.Node {
 		g.fault("node %d takes flags of index %d back: %+v, then %+v", v.id, index, before, now)
@@ -174,6 +176,7 @@ func (g *graph) arrived(v *vertex, m message) {
 	t.visited |= m.trail.visited
 	v.seen.trails[key] = t
 	if name := wire.SplitFlow(it.Name); name.Kind == wire.Discovery {
+		v.seen.rooms[string(it.Name)] = e.room()
 		if _, known := v.seen.first[epoch]; !known {
 			index, _, _ := name.Probe()
 			v.seen.first[epoch] = int(index)
