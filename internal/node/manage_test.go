@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
 
 	"mars/internal/forward"
@@ -127,6 +128,42 @@ func TestTooManyRoutes(t *testing.T) {
 		t.Fatalf("renewal: %d %s", r.Code, r.Text)
 	}
 }
+
+// FuzzManagement: nothing that an application sends harms the node, and what it answers decodes.
+func FuzzManagement(f *testing.F) {
+	p := named("/p")
+	p.SetNumber(wire.ParamExpiration, 1000)
+	f.Add("rib/register", p.Append(nil), []byte{})
+	f.Add("rib/unregister", p.Append(nil), []byte{})
+	list := wire.Interest{Name: wire.MustParseName("/localhost/nfd/rib/list"), CanBePrefix: true}
+	f.Add("faces/create", []byte{0x68, 0}, list.Append(nil))
+	f.Fuzz(func(t *testing.T, what string, params, packet []byte) {
+		n := New(forward.Config{Seed: 1})
+		n.FaceUp(0, 7, machine.Face{Local: true})
+		i := wire.Interest{HasParameters: true, SignatureInfo: []byte{27, 1, 0}, SignatureValue: []byte{}}
+		digest := i.ParametersDigest()
+		i.Name = managementPrefix.Clone()
+		for part := range strings.SplitSeq(what, "/") {
+			i.Name = i.Name.AppendString(wire.TypeGeneric, part)
+		}
+		i.Name = i.Name.Append(wire.TypeGeneric, params).Append(wire.TypeParamsDigest, digest[:])
+		if i.Len() <= wire.MaxPacket {
+			n.Receive(0, 7, 0, i.Append(nil))
+		}
+		n.Receive(0, 7, 0, packet)
+		buf := make([]byte, 9200)
+		for size, _ := n.Transmit(0, 7, buf); size != 0; size, _ = n.Transmit(0, 7, buf) {
+			var out wire.Packet
+			var d wire.Data
+			if out.Decode(buf[:max(size, 0)]) != nil || !out.Nack && d.Decode(out.Fragment) != nil {
+				t.Fatalf("answered %x", buf[:max(size, 0)])
+			}
+		}
+		n.Advance(n.Deadline())
+	})
+}
+
+var managementPrefix = wire.MustParseName("/localhost/nfd")
 
 // TestRegisteredPrefixIsAnnounced: the overlay hears of an application's prefix for as long as it is registered.
 func TestRegisteredPrefixIsAnnounced(t *testing.T) {
