@@ -138,6 +138,16 @@ func TestDuplicates(t *testing.T) {
 			if again := w.total(func(c Counters) uint64 { return c.Issued }) - issued; again > 2 {
 				t.Errorf("%d advertisements for one change", again)
 			}
+			w.run(60 * machine.Second)
+			if again := w.total(func(c Counters) uint64 { return c.Issued }) - issued; again > 5 {
+				t.Errorf("%d advertisements until the other has asked again", again)
+			}
+			want := w.hosts[0].router.slots[w.hosts[0].router.slotOf[42]].stamp
+			for _, h := range w.hosts {
+				if got := h.router.slots[h.router.slotOf[42]].stamp; got != want {
+					t.Errorf("host %d holds %v, host 0 %v", h.index, got, want)
+				}
+			}
 			for _, h := range w.hosts[:6] { // among the others, by their faces 1 and 2, all is well
 				for k, hops := range h.oracle() {
 					if k.face <= 2 && !strings.Contains(k.prefix, "double") && h.table[k] != hops {
