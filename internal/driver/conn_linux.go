@@ -114,13 +114,15 @@ func (c *linuxConn) reconnect() error {
 	var err error
 	cerr := c.raw.Control(func(s uintptr) {
 		fd := int(s)
-		if c.linked.Swap(false) {
+		if c.linked.Swap(false) || c.device != "" {
 			none := unix.RawSockaddr{Family: unix.AF_UNSPEC}
 			_, _, _ = syscall.Syscall(unix.SYS_CONNECT, s, uintptr(unsafe.Pointer(&none)), unsafe.Sizeof(none))
 		}
 		if c.device != "" {
-			// An interface that was away has another index now. Without CAP_NET_RAW the kernel refuses, and the old one stays.
-			_ = unix.BindToDevice(fd, c.device)
+			// Disconnecting has undone it, so that it takes no privilege; and an interface that was away has another index now.
+			if err = unix.BindToDevice(fd, c.device); err != nil {
+				return
+			}
 		}
 		var name [unix.SizeofSockaddrInet6]byte
 		n := putSockaddr(&name, c.remote, c.v6)
