@@ -54,6 +54,7 @@ type Files struct {
 
 // Bounds of what a batch does at once: enough to fill a long path with small files.
 const (
+	minRunning = 16      // objects, at first: one more with each that ends well, until nothing waits for a round trip
 	maxRunning = 192     // objects
 	maxWanted  = 8 << 20 // bytes of them, unless it is one
 	maxLarge   = 6       // of them with a journal: each takes three descriptors
@@ -62,7 +63,7 @@ const (
 // FetchAll fetches many objects, with many under way at once. One that fails doesn't end the others; the error then counts
 // the failures and is of the gravest one's kind. The result is never nil, unless the options make no sense.
 func (n *Node) FetchAll(ctx context.Context, o BatchOptions) (*Progress, error) {
-	b := &batch{n: n, o: &o, ended: make(chan outcome, maxRunning), live: make(map[*transfer]struct{}), start: time.Now()}
+	b := &batch{n: n, o: &o, ended: make(chan outcome, maxRunning), live: make(map[*transfer]struct{}), room: minRunning, start: time.Now()}
 	if err := b.plan(); err != nil {
 		return nil, err
 	}
@@ -89,6 +90,7 @@ type batch struct {
 	waiting *job      // the next one, which there is no room for
 	ended   chan outcome
 	running int
+	room    int   // for so many
 	wanted  int64 // bytes of what is running
 	large   int
 	written bool
@@ -197,7 +199,7 @@ func (b *batch) next() *job {
 		j = b.pull()
 	}
 	b.waiting = nil
-	if j != nil && b.running > 0 && (b.running >= maxRunning || b.wanted+j.size > maxWanted || j.size > smallFile && b.large >= maxLarge) {
+	if j != nil && b.running > 0 && (b.running >= b.room || b.wanted+j.size > maxWanted || j.size > smallFile && b.large >= maxLarge) {
 		b.waiting, j = j, nil
 	}
 	return j

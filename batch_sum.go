@@ -41,6 +41,7 @@ func (b *batch) took(ctx context.Context, out outcome) {
 			}
 		}
 	default:
+		b.room = min(b.room+1, maxRunning)
 		s.Size += out.Size - out.size // a listing may be older than the file
 		s.Files.Done++
 		if !b.o.Look {
