@@ -54,7 +54,9 @@ func TestExpiry(t *testing.T) {
 		{"the default is 4 s", 0, 4*sec - 1, true},
 		{"a short life", 20, 20 * ms, false},
 		{"a long life", 30_000, 29 * sec, true},
-		{"not for ever", 1 << 62, 60 * sec, false},
+		{"a very long life", 3_600_000, 60*sec - 1, true},
+		{"but not for ever", 3_600_000, 60 * sec, false},
+		{"nor longer than can be counted", 1<<64 - 1, 60*sec - 1, true},
 	} {
 		for _, known := range []bool{false, true} {
 			b := newBench(t, Config{}, f)
@@ -62,7 +64,7 @@ func TestExpiry(t *testing.T) {
 				b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})
 			}
 			b.left = true
-			i := wire.Interest{Name: f.dt("", f.version(), 1), Lifetime: c.lifetime}
+			i := wire.Interest{Name: f.name("", f.version(), 1), Lifetime: c.lifetime}
 			token := b.asks(i)
 			b.now = c.after
 			b.e.Advance(b.now)
@@ -184,6 +186,26 @@ func TestReadFails(t *testing.T) {
 	}
 }
 
+// TestStaleRead: an answer to a request that was answered before isn't taken for one to a later request.
+func TestStaleRead(t *testing.T) {
+	f := newFixture("/site/a", 24_000, 0, 1)
+	b := newBench(t, Config{}, f)
+	b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})
+	b.left = true
+	b.asks(wire.Interest{Name: f.dt("", f.version(), 1)})
+	old := b.asked[0]
+	b.release()
+	b.next()
+	b.left = true
+	b.asks(wire.Interest{Name: f.dt("", f.version(), 2)})
+	b.e.Read(0, old.ID, f.chunk(1), nil)
+	b.silent()
+	b.release()
+	if s := b.next(); string(s.data.Content) != string(f.chunk(2)) {
+		t.Error("another chunk's bytes")
+	}
+}
+
 // TestSpent: buffers come back once they are sent, and an application that doesn't fetch them doesn't fill the memory.
 func TestSpent(t *testing.T) {
 	f := newFixture("/site/a", 20_000, 0, 1)
@@ -195,6 +217,10 @@ func TestSpent(t *testing.T) {
 	b.next()
 	if spent := b.e.Spent(nil); len(spent) != 1 || string(spent[0]) != string(f.chunk(0)) {
 		t.Error("it isn't given back")
+	}
+	b.gets(wire.Interest{Name: f.dt("32=manifest", f.version(), 0)})
+	if len(b.e.Spent(nil)) != 0 {
+		t.Error("the manifest itself is given away")
 	}
 	for range 100 {
 		b.gets(wire.Interest{Name: f.dt("", f.version(), 0)})

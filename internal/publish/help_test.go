@@ -94,7 +94,9 @@ func (b *bench) asks(i wire.Interest) []byte {
 	token := []byte{1, 2, 3, 4, 5, b.tokens}
 	i.Nonce, i.HasNonce = 77, true
 	h := wire.Packet{PitToken: token, Fragment: i.Append(nil)}
-	b.e.Receive(b.now, Face, machine.NotECT, h.Append(nil))
+	datagram := h.Append(nil)
+	b.e.Receive(b.now, Face, machine.NotECT, datagram)
+	clear(datagram) // the node uses it again
 	b.serve()
 	return token
 }

@@ -139,6 +139,9 @@ func TestRefusals(t *testing.T) {
 			if plain := wire.SplitFlow(c.i.Name).Kind == wire.Plain; !s.Nack && plain != (s.data.SignatureType == wire.SignatureSHA256) {
 				t.Errorf("signature type %d", s.data.SignatureType)
 			}
+			if c.i.Name.Equal(long) && b.resolves != 0 {
+				t.Error("the application is asked for it")
+			}
 			if n := b.e.Counters(); n.Nacks != 1 || n.Data != 0 || n.Interests != 1 {
 				t.Errorf("%+v", n)
 			}

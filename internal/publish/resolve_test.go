@@ -188,6 +188,16 @@ func TestIdle(t *testing.T) {
 			t.Errorf("before %v: %v", before, idle)
 		}
 	}
+	b.now = 15 * sec
+	b.gets(wire.Interest{Name: g.name("32=metadata"), CanBePrefix: true})
+	if idle := b.e.Idle(nil, 15*sec); len(idle) != 1 || idle[0] != f.o {
+		t.Errorf("whose metadata was asked for isn't idle: %v", idle)
+	}
+	other := *g.o // of the same version, but not the one that is served
+	b.e.Withdraw(b.now, &other)
+	if s := b.gets(wire.Interest{Name: g.dt("32=manifest", g.version(), 0)}); s.says() != "" || len(b.e.list) != 2 {
+		t.Errorf("withdrawn by another: %q", s.says())
+	}
 	b.e.Withdraw(b.now, g.o)
 	b.e.Withdraw(b.now, g.o)
 	if idle := b.e.Idle(nil, 20*sec); len(idle) != 1 || idle[0] != f.o {
