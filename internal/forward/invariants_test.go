@@ -128,7 +128,7 @@ func (g *graph) settled(apps []int) string {
 func TestInvariants(t *testing.T) {
 	cases := uint64(10_000)
 	if testing.Short() || raceEnabled {
-		cases = 250
+		cases = 150
 	}
 	largest := 0
 	for seed := range cases {
