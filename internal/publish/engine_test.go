@@ -6,7 +6,6 @@ import (
 
 	"mars/internal/machine"
 	"mars/internal/wire"
-	"pgregory.net/rapid"
 )
 
 // TestBackPressure: while as many Interests wait for the application as may, or as many replies for the node, the engine
@@ -243,97 +242,4 @@ func TestCounters(t *testing.T) {
 	if got, want := b.e.Counters(), (Counters{Interests: 6, Data: 4, Nacks: 2, ContentBytes: 12_000}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-}
-
-// TestEngineProperty: whatever is asked, and however the application answers, late, badly or never, each Interest is
-// answered once while it lives, the application is never asked for more than it was promised, and nothing is left.
-func TestEngineProperty(t *testing.T) {
-	f := newFixture("/site/a", 50*8, 8, 1)
-	rapid.Check(t, func(rt *rapid.T) {
-		const most = 5
-		b := newBench(t, Config{MaxPending: most}, f)
-		b.left = true
-		open := map[string]wire.Interest{} // by token: not answered yet
-		born := map[string]machine.Time{}
-		collect := func() {
-			for len(b.e.Ready(nil)) > 0 {
-				s := b.next()
-				i, ok := open[string(s.PitToken)]
-				if !ok {
-					rt.Fatalf("answered twice, or too late: %v", s.data.Name)
-				}
-				answers(t, i, s.PitToken, s)
-				delete(open, string(s.PitToken))
-			}
-		}
-		names := []wire.Interest{
-			{Name: f.name("32=metadata"), CanBePrefix: true},
-			{Name: f.name(""), CanBePrefix: true},
-			{Name: f.dt("", f.version(), 1)},
-			{Name: f.dt("", f.version(), 2)},
-			{Name: f.name("", f.version(), 3)},
-			{Name: f.dt("32=manifest", f.version(), 0)},
-			{Name: f.dt("", 7, 1)},
-			{Name: wire.MustParseName("/site/b/v=1/seg=1")},
-		}
-		for range rapid.IntRange(0, 100).Draw(rt, "steps") {
-			switch rapid.IntRange(0, 3).Draw(rt, "step") {
-			case 0, 1:
-				if b.e.Accepts() {
-					i := rapid.SampledFrom(names).Draw(rt, "interest")
-					token := string(b.asks(i))
-					open[token], born[token] = i, b.now
-				}
-			case 2:
-				if n := len(b.asked); n > 0 {
-					k := rapid.IntRange(0, n-1).Draw(rt, "request")
-					r := b.asked[k]
-					b.asked = append(b.asked[:k], b.asked[k+1:]...)
-					if rapid.Bool().Draw(rt, "fails") && r.Kind == Read {
-						b.e.Read(b.now, r.ID, nil, rapid.SampledFrom([]error{ErrGone, errors.New("disk")}).Draw(rt, "error"))
-					} else {
-						b.answer(r)
-					}
-					b.serve()
-				}
-			case 3:
-				b.now += machine.Time(rapid.Int64Range(0, int64(3*sec)).Draw(rt, "gap"))
-				b.e.Advance(b.now)
-				if b.e.Deadline() <= b.now {
-					rt.Fatal("it spins")
-				}
-			}
-			if rapid.Bool().Draw(rt, "node takes replies") {
-				collect()
-			}
-			reads := 0
-			for _, r := range b.asked {
-				if r.Kind == Read {
-					reads++
-				}
-			}
-			if reads > 2*most || reads != b.e.count[reading]+b.e.count[late] {
-				rt.Fatalf("%d reads under way, of %v", reads, b.e.count)
-			}
-			for token := range open { // order: each is checked
-				if b.now-born[token] >= 4*sec && b.e.replies.n == 0 {
-					delete(open, token) // expired
-				}
-			}
-		}
-		b.release()
-		b.now += 10 * sec
-		b.e.Advance(b.now)
-		for token := range open { // order: each is dropped
-			if b.now-born[token] < 4*sec {
-				rt.Fatal("not answered")
-			}
-		}
-		for len(b.e.Ready(nil)) > 0 {
-			b.next()
-		}
-		if b.e.count != [stages]int{} || b.e.waiting.n != 0 || len(b.e.resolves.byID) != 0 || len(b.e.inquiries.free) != len(b.e.inquiries.slots) {
-			rt.Fatal("something is left")
-		}
-	})
 }
