@@ -126,7 +126,7 @@ func (f *flow) link(now machine.Time, p *pending) {
 	f.seq++
 	p.seq, p.sent, p.lost = f.seq, now, false
 	if p.tries++; p.tries == 1 {
-		p.born = p.seq
+		p.born, p.asked = p.seq, now
 	}
 	p.prev, p.next = f.last, nil
 	if f.last != nil {
@@ -159,9 +159,12 @@ func (f *flow) open() bool { return float64(f.inflight) < f.window }
 
 // onData updates rate, window and loss detection for the Data that answers p.
 func (f *flow) onData(now machine.Time, p *pending, size int, fb *wire.Feedback) {
-	if p.tries == 1 { // of an Interest sent twice nobody knows which one was answered (Karn)
+	switch { // of an Interest sent twice nobody knows which one was answered (Karn)
+	case p.tries == 1:
 		f.rtt.add(now - p.sent)
 		f.ctrl.OnRTT(now - p.sent)
+	case f.rtt.n == 0: // and if all are, the timeout is too short: begin with what the round trip is at most
+		f.rtt.add(now - p.asked)
 	}
 	f.returned(p)
 	f.window = min(f.window+1/f.window, maxWindow)

@@ -38,13 +38,26 @@ func TestKarn(t *testing.T) {
 	f.lose(list[0], 0)
 	f.lost.remove(list[0])
 	f.link(100*ms, list[0])
+	f.onData(109*ms, list[1], 8000, nil)
 	f.onData(110*ms, list[0], 8000, nil)
-	if f.rtt.n != 0 {
-		t.Error("an ambiguous sample")
+	if f.rtt.n != 1 || f.rtt.mean() != 108*ms || f.ctrl.BaseRTT() != 108*ms {
+		t.Errorf("%d samples, RTT %v, RTT_base %v", f.rtt.n, f.rtt.mean(), f.ctrl.BaseRTT())
 	}
-	f.onData(110*ms, list[1], 8000, nil)
-	if f.rtt.mean() != 109*ms || f.ctrl.BaseRTT() != 109*ms {
-		t.Errorf("RTT %v, RTT_base %v", f.rtt.mean(), f.ctrl.BaseRTT())
+}
+
+// TestLongRoundTrip: a round trip longer than the timeout before the first sample is found out all the same.
+func TestLongRoundTrip(t *testing.T) {
+	o := newObject("/s/a", 400*8000, 0, 1)
+	w := newWorld(t, Config{}, o)
+	w.delay = 800 * ms
+	w.start(o, Request{})
+	w.succeed()
+	again := 0
+	for i := range 400 {
+		again += w.sent[fmt.Sprintf("a/%d", i)] - 1
+	}
+	if again > 0 {
+		t.Errorf("%d chunks were asked for again on a perfect network", again)
 	}
 }
 

@@ -30,10 +30,11 @@ type pending struct {
 	t    *transfer // nil: the slot is free
 	item
 
-	nonce      uint32 // of the last transmission
-	tries      int    // transmissions
-	sent       machine.Time
-	born, seq  uint64 // order of sending within the flow, of the first and the last transmission
+	nonce      uint32       // of the last transmission
+	tries      int          // transmissions
+	asked      machine.Time // time of the first
+	sent       machine.Time // and of the last
+	born, seq  uint64       // order of sending within the flow, of the first and the last transmission
 	prev, next *pending
 
 	lost      bool
