@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -37,7 +38,7 @@ func TestAnswersOverIPv6LeaveFromTheAddressedAddress(t *testing.T) {
 			c, err = net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
 			return err
 		})
-		ask(t, c, "hello "+host)
+		askAgain(t, c, "hello")
 		c.Close()
 		faces := d.Faces()
 		if got := faces[len(faces)-1].Local.Addr(); got.WithZone("") != netip.MustParseAddr(host).WithZone("") {
@@ -55,6 +56,24 @@ func dropNetRaw() error {
 	}
 	data[0].Effective &^= 1 << unix.CAP_NET_RAW
 	return unix.Capset(&header, &data[0])
+}
+
+// askAgain is ask over a network that may lose the first datagrams, as one does whose neighbours have just met.
+func askAgain(t *testing.T, c *net.UDPConn, what string) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); {
+		if _, err := c.Write([]byte(what)); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetReadDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 100)
+		if n, err := c.Read(buf); err == nil && string(buf[:n]) == what {
+			return
+		}
+	}
+	t.Fatalf("%v asked %v in vain", c.LocalAddr(), c.RemoteAddr())
 }
 
 // TestFaceOfAnInterface: of two links to one peer a face takes the one that it is told, not the one that the routes say; and
@@ -85,6 +104,7 @@ func TestFaceOfAnInterface(t *testing.T) {
 	m := newCollect()
 	d := New(m, Options{})
 	ids := map[string]machine.FaceID{}
+	info := func() FaceInfo { return d.Faces()[ids["mars2"]-1] }
 	for _, device := range []string{"", "mars1", "mars2"} {
 		ours.do(func() (err error) {
 			if err := dropNetRaw(); err != nil {
@@ -103,12 +123,12 @@ func TestFaceOfAnInterface(t *testing.T) {
 		})
 	}
 	ours.ip("link del mars2")
-	before := d.Faces()[ids["mars2"]-1]
+	before := info()
 	until(t, d, "a failed send", func() bool {
 		if len(m.out[ids["mars2"]]) == 0 {
 			m.queue(ids["mars2"], []byte("gone"))
 		}
-		return d.Faces()[ids["mars2"]-1].SendErrors > before.SendErrors
+		return info().SendErrors > before.SendErrors
 	})
 	link("mars2", "10.2.2.7")
 	theirs.ip("route replace 10.2.2.0/24 dev mars2")
@@ -116,19 +136,21 @@ func TestFaceOfAnInterface(t *testing.T) {
 		if len(m.out[ids["mars2"]]) == 0 {
 			m.queue(ids["mars2"], []byte("back"))
 		}
-		f := d.Faces()[ids["mars2"]-1]
+		f := info()
 		if f.Local.Addr().String() == "10.2.1.1" {
 			t.Fatal("the face went astray")
 		}
 		return f.DatagramsIn > before.DatagramsIn && f.Local.Addr().String() == "10.2.2.7"
 	})
-	ours.do(func() error {
-		_, err := d.Dial(FaceSpec{Remote: peer, Device: "mars3"})
-		if !errors.Is(err, syscall.ENODEV) || !strings.Contains(err.Error(), "there is no interface mars3") {
-			t.Errorf("dial by an interface that isn't there: %v", err)
-		}
-		return nil
-	})
+}
+
+func TestDialByNoInterface(t *testing.T) {
+	d := New(newEcho(), Options{})
+	_, err := d.Dial(FaceSpec{Remote: netip.MustParseAddrPort("127.0.0.1:1"), Device: "mars3"})
+	if !errors.Is(err, syscall.ENODEV) || !strings.Contains(err.Error(), "there is no interface mars3") {
+		t.Errorf("%v", err)
+	}
+	start(t, d)
 }
 
 // TestDeviceAddr looks at the one interface that is everywhere.
