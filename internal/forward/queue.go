@@ -54,22 +54,12 @@ func (q *fifo) push(p packet) {
 	q.n++
 }
 
-func (q *fifo) front() *packet { return &q.ring[q.head] }
-
 func (q *fifo) pop() packet {
 	p := q.ring[q.head]
 	q.ring[q.head] = packet{}
 	q.head = (q.head + 1) % len(q.ring)
 	q.n--
 	return p
-}
-
-// sojourn is how long the head has waited, µs, saturating.
-func (q *fifo) sojourn(now machine.Time) uint32 {
-	if q.n == 0 {
-		return 0
-	}
-	return micros(now - q.front().queued)
 }
 
 func micros(d machine.Time) uint32 {
