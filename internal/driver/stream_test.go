@@ -18,7 +18,8 @@ import (
 func unixPair(t interface {
 	Fatal(...any)
 	Helper()
-}, dir string) (*net.UnixConn, *net.UnixConn) {
+}, dir string,
+) (*net.UnixConn, *net.UnixConn) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "pair")})
 	if err != nil {
@@ -39,7 +40,8 @@ func unixPair(t interface {
 func stream(t interface {
 	Fatal(...any)
 	Helper()
-}, c *net.UnixConn) *streamConn {
+}, c *net.UnixConn,
+) *streamConn {
 	t.Helper()
 	s, err := newStream(c)
 	if err != nil {

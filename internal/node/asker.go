@@ -24,7 +24,6 @@ type Answer struct {
 type question struct {
 	id    uint32
 	name  wire.Name
-	sent  machine.Time
 	tries int
 	due   machine.Time
 }
