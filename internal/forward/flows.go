@@ -107,6 +107,14 @@ func (s *flows) rebind(now machine.Time, u *upstream) {
 			}
 		}
 	}
+	if u.up {
+		return
+	}
+	for i := len(s.order) - 1; i >= 0; i-- {
+		if laneOf(s.order[i].lanes, u) != nil {
+			s.reconsider(s.order[i])
+		}
+	}
 }
 
 // onInterest handles an Interest that arrived on face in. encoded decodes to i.

@@ -204,7 +204,7 @@ func (s *flows) converged(now machine.Time, f *flow, d *discovery) {
 	} else if d.upstreams() == 0 {
 		f.probeAt = now + restartMin
 	}
-	s.wakeFlow(f)
+	s.reconsider(f)
 }
 
 func (s *flows) wakeFlow(f *flow) {

@@ -291,8 +291,42 @@ func (s *flows) refused(now machine.Time, e *entry, u *upstream, reason wire.Nac
 	} else if u != nil {
 		e.disc.onNack(u.face, reason)
 		s.rediscover(now, e.flow)
+		s.reconsider(e.flow)
 	}
 	s.enqueue(now, e, true)
+}
+
+// reconsider looks again at the queued Interests of a flow whose paths have changed. At the source they move to the epoch in
+// use. One that no face may take any more is refused: it would wait for the end of its lifetime, and every retransmission
+// that merges with it would prolong that.
+func (s *flows) reconsider(f *flow) {
+	if f.live == 0 {
+		return
+	}
+	for _, e := range s.pit.entries {
+		if !e.live || e.flow != f || !e.queued {
+			continue
+		}
+		if f.source && len(f.epochs) > 0 && e.disc != f.epochs[0] {
+			e.disc = f.epochs[0]
+			e.hdr.Label = e.disc.label
+		}
+		if !e.possible() {
+			s.drop(DropNoRoute)
+			s.fail(e, wire.NackNoRoute)
+		}
+	}
+	s.wakeFlow(f)
+}
+
+// possible tells whether some face that is up may take the Interest, now or when it has credit.
+func (e *entry) possible() bool {
+	for _, l := range e.flow.lanes {
+		if l.up.up && e.allows(l.up.face) {
+			return true
+		}
+	}
+	return false
 }
 
 // checkSilence suspends a face that owes answers and says nothing, unless no other could take over.

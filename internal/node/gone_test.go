@@ -33,6 +33,16 @@ func (w *world) replace(at, with end) {
 // TestOnDemandFacesLeaveNothing: a transfer from a relay whose face toward the consumer is replaced again and again, as by
 // a NAT with a short memory, comes to its end, and the relay remembers the present faces only.
 func TestOnDemandFacesLeaveNothing(t *testing.T) {
+	testReplaced(t, end{2, 100}, "/back")
+}
+
+// TestUpstreamReplaced: the same toward the producer. What was queued for the old face must not wait for it.
+func TestUpstreamReplaced(t *testing.T) {
+	testReplaced(t, end{2, 201}, "/site")
+}
+
+// testReplaced replaces the relay's face at again and again; each new one is the way to prefix.
+func testReplaced(t *testing.T, at end, route string) {
 	const period = 3 * machine.Second
 	w := newWorld(t)
 	consumer, producer, relay := w.add(false), w.add(false), w.add(true)
@@ -56,7 +66,7 @@ func TestOnDemandFacesLeaveNothing(t *testing.T) {
 
 	var got []byte
 	answer, settle := serve(pub, w.nodes[producer], o, content), take(t, con, w.nodes[consumer], &got)
-	at, next, replaced := end{relay, 100}, period, 0
+	next, replaced := period, 0
 	for done := false; !done; {
 		if w.now > 200*machine.Second || !w.step() {
 			t.Fatalf("stuck at %v after %d replacements", w.now, replaced)
@@ -64,7 +74,7 @@ func TestOnDemandFacesLeaveNothing(t *testing.T) {
 		if w.now >= next {
 			with := end{relay, 1000 + machine.FaceID(replaced)}
 			w.replace(at, with)
-			w.nodes[relay].AddRoute(w.now, wire.MustParseName("/back"), forward.NextHop{Face: with.face, Hops: 1})
+			w.nodes[relay].AddRoute(w.now, wire.MustParseName(route), forward.NextHop{Face: with.face, Hops: 1})
 			at, next, replaced = with, next+period, replaced+1
 		}
 		answer(w.now)
