@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 )
@@ -83,7 +84,19 @@ func (f FaceConfig) MarshalYAML() (any, error) {
 type RouteConfig struct {
 	Prefix string `yaml:"prefix"` // NDN URI
 	Via    string `yaml:"via"`
-	Hops   int    `yaml:"hops,omitempty"` // 1…255; 0: 1
+	Hops   int    `yaml:"hops,omitempty"` // 1…255; 0: 1, or 255 (not known) of the default route "/"
+}
+
+// distance is the number of overlay hops. A default route leads to everything, near and far: to call that one hop would make
+// a relay in between look like a detour.
+func (r RouteConfig) distance() int {
+	switch {
+	case r.Hops > 0:
+		return r.Hops
+	case strings.Trim(r.Prefix, "/") == "":
+		return maxHops
+	}
+	return 1
 }
 
 // ServeConfig publishes the files below Dir under Prefix.

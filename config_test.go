@@ -378,3 +378,15 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestDistance: a default route is of unknown length unless it says otherwise.
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		prefix     string
+		hops, want int
+	}{{"/", 0, 255}, {"/", 1, 1}, {"/", 3, 3}, {"/site", 0, 1}, {"/site", 2, 2}} {
+		if got := (RouteConfig{Prefix: c.prefix, Hops: c.hops}).distance(); got != c.want {
+			t.Errorf("%s, hops %d: %d, want %d", c.prefix, c.hops, got, c.want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"mars/internal/driver"
@@ -87,7 +88,7 @@ func (n *Node) open() error {
 	for _, l := range n.cfg.Listen {
 		got, err := n.driver.Listen(l.bindAddr())
 		if err != nil {
-			return fmt.Errorf("listen on %v: %w", l, err)
+			return listenError(l, err)
 		}
 		n.listen = append(n.listen, got)
 	}
@@ -113,7 +114,7 @@ func (n *Node) open() error {
 		if err != nil {
 			return fmt.Errorf("route %s: %w", r.Prefix, err)
 		}
-		n.node.AddRoute(0, prefix, forward.NextHop{Face: ids[r.Via], Hops: max(r.Hops, 1)})
+		n.node.AddRoute(0, prefix, forward.NextHop{Face: ids[r.Via], Hops: r.distance()})
 	}
 	for _, s := range n.cfg.Serve {
 		if err := n.serve(s); err != nil {
@@ -121,6 +122,21 @@ func (n *Node) open() error {
 		}
 	}
 	return nil
+}
+
+// listenError says what to do about an address that can't be listened on.
+func listenError(at FaceURI, err error) error {
+	e := &Error{Op: fmt.Sprintf("listen on %v", at), Err: err}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		e.Kind, e.Err = ErrBusy, errors.New("another program uses that port")
+		e.Next = "end it (it may be another mars), or choose another port with --listen; port 0 is any that is free"
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		e.Next = "choose an address that this machine has"
+	case errors.Is(err, syscall.EACCES):
+		e.Next = "choose a port from 1024 on"
+	}
+	return e
 }
 
 // keepAlive is how long a dialled face may be silent before it sends an idle packet: the mappings of common NATs live for

@@ -329,7 +329,7 @@ func unsafe(generic bool, file string) string {
 	return ""
 }
 
-// unknownHops is the distance of a default route: it leads to everything, near and far.
+// unknownHops is the distance of a default route.
 const unknownHops = 255
 
 // nodeConfig is that of a leaf which only fetches: over the faces after --via, else over those of the configuration.
@@ -355,7 +355,7 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	for i := range cfg.Faces {
 		name := fmt.Sprintf("path%d", i+1)
 		cfg.Faces[i].Name = name
-		cfg.Routes = append(cfg.Routes, mars.RouteConfig{Prefix: "/", Via: name, Hops: unknownHops})
+		cfg.Routes = append(cfg.Routes, mars.RouteConfig{Prefix: "/", Via: name})
 	}
 	return cfg, nil
 }
@@ -364,7 +364,7 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 func noWay(config string) error {
 	return &misuse{"get: there is no way to the object: neither --via nor faces and routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
     faces: [{name: up, to: "udp4://host:port"}]
-    routes: [{prefix: /, via: up, hops: %d}]`, cmp.Or(config, mars.DefaultConfigPath()), unknownHops)}
+    routes: [{prefix: /, via: up}]`, cmp.Or(config, mars.DefaultConfigPath()))}
 }
 
 // log is for what the node has to say to people.
