@@ -57,13 +57,13 @@ const (
 	minRunning = 16      // objects, at first: one more with each that ends well, until nothing waits for a round trip
 	maxRunning = 192     // objects
 	maxWanted  = 8 << 20 // bytes of them, unless it is one
-	maxLarge   = 6       // of them with a journal: each takes three descriptors
+	maxLarge   = 6       // of them with a journal: each takes three descriptors, so that there are fewer if those are few
 )
 
 // FetchAll fetches many objects, with many under way at once. One that fails doesn't end the others; the error then counts
 // the failures and is of the gravest one's kind. The result is never nil, unless the options make no sense.
 func (n *Node) FetchAll(ctx context.Context, o BatchOptions) (*Progress, error) {
-	b := &batch{n: n, o: &o, ended: make(chan outcome, maxRunning), live: make(map[*transfer]struct{}), room: minRunning, start: time.Now()}
+	b := &batch{n: n, o: &o, ended: make(chan outcome, maxRunning), live: make(map[*transfer]struct{}), room: minRunning, most: disk.Share(maxLarge, 16), start: time.Now()}
 	if err := b.plan(); err != nil {
 		return nil, err
 	}
@@ -93,6 +93,7 @@ type batch struct {
 	room    int   // for so many
 	wanted  int64 // bytes of what is running
 	large   int
+	most    int // of them
 	written bool
 	worst   error
 
@@ -199,7 +200,7 @@ func (b *batch) next() *job {
 		j = b.pull()
 	}
 	b.waiting = nil
-	if j != nil && b.running > 0 && (b.running >= b.room || b.wanted+j.size > maxWanted || j.size > smallFile && b.large >= maxLarge) {
+	if j != nil && b.running > 0 && (b.running >= b.room || b.wanted+j.size > maxWanted || j.size > smallFile && b.large >= b.most) {
 		b.waiting, j = j, nil
 	}
 	return j

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"mars/internal/disk"
 )
@@ -63,7 +64,11 @@ var kinds = []kind{
 	{ErrBusy, 5, "busy", "try again later"},
 	{disk.ErrLocked, 5, "busy", "wait for the other fetch or choose another destination"},
 	{disk.ErrBusy, 5, "busy", "try again when the file's writer is done"},
+	{syscall.EMFILE, 1, "other", moreFiles},
 }
+
+// moreFiles is the advice of a process that has no file descriptor left.
+const moreFiles = "allow the process more open files (ulimit -n), and run the same command again"
 
 // exitTemporary is the exit code of what may go away by itself.
 const exitTemporary = 5

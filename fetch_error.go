@@ -53,7 +53,7 @@ var causes = []struct {
 	{is: errChecksum, kind: ErrIntegrity, next: "check the checksum and the name: the object is what its producer serves; what was at the destination is still there"},
 	{is: disk.ErrDiskFull, kind: ErrDiskFull},
 	{is: disk.ErrLocked, kind: ErrBusy, next: "wait for the other fetch, or choose another destination"},
-	{is: syscall.EMFILE, next: "allow the process more open files (ulimit -n), and run the same command again: it resumes"},
+	{is: syscall.EMFILE, next: moreFiles},
 	{is: syscall.ENFILE, next: "close other programs: the system has no more open files to give"},
 	{is: syscall.EROFS, next: "choose a destination on another file system: this one is read-only"},
 	{is: fs.ErrPermission, next: "choose a destination that you may write to"},

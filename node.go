@@ -118,7 +118,7 @@ func (n *Node) open() error {
 	}
 	for _, s := range n.cfg.Serve {
 		if err := n.serve(s); err != nil {
-			return fmt.Errorf("serve %s: %w", s.Dir, err)
+			return &Error{Op: "serve " + s.Dir, Err: err, Next: "check the path: it must be a directory that you may read"}
 		}
 	}
 	return nil

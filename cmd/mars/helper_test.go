@@ -81,6 +81,7 @@ type shell struct {
 	t   *testing.T
 	dir string
 	env []string
+	at  string // address of its own producer, for tests that need one later
 }
 
 func newShell(t *testing.T) *shell {

@@ -17,7 +17,25 @@ import (
 	"mars"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if n := descriptors(); n < leastFiles { // else the runtime itself falls over, without a word that helps
+		fmt.Fprintf(os.Stderr, "mars: this process may have only %d open files, and needs %d\n  allow more: ulimit -n 1024\n", n, leastFiles)
+		os.Exit(1)
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// leastFiles is how many open files a fetch over a few paths needs.
+const leastFiles = 24
+
+// descriptors is how many open files the process may have.
+func descriptors() uint64 {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return leastFiles
+	}
+	return uint64(limit.Cur)
+}
 
 // run runs a command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {

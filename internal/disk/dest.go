@@ -22,7 +22,10 @@ import (
 // it: not by "..", and not by a symbolic link that is there. A link in the place of a file is replaced, not followed.
 //
 // Methods may be called from several goroutines.
-type Dest struct{ root *os.Root }
+type Dest struct {
+	root  *os.Root
+	slots chan struct{} // one token a call that holds descriptors for a moment
+}
 
 // OpenDest opens dir, and creates it if only its last element is missing.
 func OpenDest(dir string) (*Dest, error) {
@@ -36,7 +39,17 @@ func OpenDest(dir string) (*Dest, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dest{root}, nil
+	return &Dest{root, make(chan struct{}, Share(64, 8))}, nil
+}
+
+// Share is how many of something may be open at once: want, but no more than one in so many of the file descriptors that the
+// process may have, and no less than 1.
+func Share(want, oneIn int) int { return max(1, min(want, int(min(descriptors(), 1<<20))/oneIn)) }
+
+// enter waits for a slot, and returns what gives it back.
+func (d *Dest) enter() (leave func()) {
+	d.slots <- struct{}{}
+	return func() { <-d.slots }
 }
 
 // CheckDest tells whether OpenDest will find or make a directory that files can be written into, without creating
@@ -121,6 +134,7 @@ func (d *Dest) Partial(file string, id Identity) (*Partial, error) {
 
 // Put writes a whole file: it appears at once, or not at all. It is durable after Sync.
 func (d *Dest) Put(file string, content []byte) error {
+	defer d.enter()()
 	t, err := d.find(file)
 	if err != nil {
 		return err
@@ -156,6 +170,7 @@ func (d *Dest) Put(file string, content []byte) error {
 // Holds tells whether a file of the directory has the content that a manifest with this digest describes. It gives up,
 // with false, when ctx ends.
 func (d *Dest) Holds(ctx context.Context, file string, l wire.Layout, digest wire.Digest) bool {
+	defer d.enter()()
 	t, err := d.find(file)
 	if err != nil {
 		return false

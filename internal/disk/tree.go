@@ -52,7 +52,7 @@ func OpenTree(dir string, opts TreeOptions) (*Tree, error) {
 		opts.ChunkSize = wire.ChunkSize
 	}
 	if opts.MaxOpen == 0 {
-		opts.MaxOpen = int(min(256, descriptors()/4))
+		opts.MaxOpen = Share(256, 4)
 	}
 	if opts.Hashers == 0 {
 		opts.Hashers = 2
