@@ -75,6 +75,7 @@ func wantMissing(t testing.TB, paths ...string) {
 func (p *Partial) abandon() {
 	p.part.Close()
 	p.journal.Close()
+	p.at.close()
 }
 
 func nameOf(t testing.TB, uri string) wire.Name {
