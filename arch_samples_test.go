@@ -181,7 +181,7 @@ func TestTraceRuleBites(t *testing.T) {
 		{name: "scratch", src: slash + "tmp/x", want: "one machine"},
 		{name: "second line", src: "a\n(" + slash + "root/.config)", want: "one machine"},
 		{name: "module proxy", src: "GOPROXY=https://proxy" + ".golang.org", want: "one machine"},
-		{name: "below another path", src: "docs/work/main internal/tmp/x $D/tmp/x ~/work/x"},
+		{name: "below another path", src: "docs/home/main internal/tmp/x $D/tmp/x ~/home/x"},
 		{name: "system path", src: "/etc/mars/config.yaml /var/lib/mars /usr/local/go/bin"},
 		{name: "binary", src: "\x00" + slash + "work/main"},
 	} {
