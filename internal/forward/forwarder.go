@@ -208,6 +208,11 @@ func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN,
 	if p.Fragment == nil { // an idle packet
 		return
 	}
+	if len(p.Fragment) > wire.MaxPacket { // no buffer on the way takes it: kept, it would block its face for good
+		fw.dropped[DropMalformed]++
+		fc.n.Drops++
+		return
+	}
 	if p.FragCount > 1 {
 		hdr, tok, body, done, drop := fc.link.in.add(now, p, &fw.bufs)
 		if drop != 0 {

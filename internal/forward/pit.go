@@ -80,6 +80,9 @@ func newPIT(seed uint64) pit {
 
 const pitTokenLen = 6
 
+// maxPrefixMatch bounds the components of a CanBePrefix Interest that Data without a token is matched with.
+const maxPrefixMatch = 64
+
 func (e *entry) token() (t token) {
 	binary.BigEndian.PutUint32(t.b[:], e.index)
 	binary.BigEndian.PutUint16(t.b[4:], e.gen)
@@ -154,8 +157,8 @@ func (p *pit) remove(e *entry) {
 
 // match finds the entry that a Data packet answers: by token when it carries one of ours, else by name.
 func (p *pit) match(tok []byte, name wire.Name) *entry {
-	if e := p.byToken(tok); e != nil {
-		if e.matches(name) {
+	if len(tok) == pitTokenLen { // ours, so the entry it names or none: an answer to a question that is gone answers no other
+		if e := p.byToken(tok); e != nil && e.matches(name) {
 			return e
 		}
 		return nil
@@ -163,7 +166,8 @@ func (p *pit) match(tok []byte, name wire.Name) *entry {
 	if e := p.exact(name, false); e != nil {
 		return e
 	}
-	for k := name.Len(); k >= 0; k-- {
+	// Each length costs a hash of the name: without a bound a name of thousands of components would cost seconds.
+	for k := min(name.Len(), maxPrefixMatch); k >= 0; k-- {
 		if e := p.exact(name.Prefix(k), true); e != nil {
 			return e
 		}
