@@ -270,6 +270,24 @@ func TestPartialSurvivesAReplacedPart(t *testing.T) {
 	wantMissing(t, dest)
 }
 
+// TestPartialLosesItsJournal: the partial file is locked too, so a second fetch can't empty it under the first when somebody
+// has removed the journal.
+func TestPartialLosesItsJournal(t *testing.T) {
+	dest := filepath.Join(t.TempDir(), "file")
+	data := content(1, 5000)
+	id, m := identityOf(t, "/site/file", data, 1000)
+	first, err := OpenPartial(dest, id)
+	check(t, err)
+	complete(t, first, m, data)
+	check(t, os.Remove(dest+journalSuffix))
+	other, _ := identityOf(t, "/site/file", content(2, 5000), 1000)
+	if _, err := OpenPartial(dest, other); !errors.Is(err, ErrLocked) {
+		t.Fatalf("a second fetch got %v", err)
+	}
+	check(t, first.Finish())
+	wantFile(t, dest, data)
+}
+
 // TestPartialProperty writes, flushes, verifies, kills and reopens in random order. Flushed chunks must be claimed after
 // a kill, nothing unwritten may be, and the file at the end must be right.
 func TestPartialProperty(t *testing.T) {
