@@ -352,7 +352,11 @@ func (p *Partial) Finish() error {
 		return err
 	}
 	p.closed = true
-	return errors.Join(p.at.sync(), p.at.remove(p.at.journal()), p.part.Close(), p.journal.Close(), p.at.close())
+	removed := p.at.remove(p.at.journal())
+	if errors.Is(removed, fs.ErrNotExist) { // somebody was quicker; the file is in its place all the same
+		removed = nil
+	}
+	return errors.Join(p.at.sync(), removed, p.part.Close(), p.journal.Close(), p.at.close())
 }
 
 // Sum256 is the SHA-256 of the file, of which every chunk must be done.
