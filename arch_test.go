@@ -85,19 +85,22 @@ var rooms = map[string]room{
 		internal: []string{"internal/wire"},
 		external: []string{"golang.org/x/sys"},
 	},
-	"internal/scenario": {external: []string{"github.com/goccy/go-yaml"}},
+	"internal/scenario": {
+		external: []string{"github.com/goccy/go-yaml"}, never: []string{"net", "syscall", "crypto/rand"}, ordered: true, exact: true,
+	},
+	"internal/bound": {internal: []string{"internal/scenario"}, never: io, ordered: true, exact: true},
 	"internal/sim": {
 		internal: []string{
 			"internal/machine", "internal/wire", "internal/secure", "internal/node", "internal/endpoint", "cc",
-			"internal/scenario", "internal/forward",
+			"internal/scenario", "internal/bound", "internal/forward",
 		},
 		never: []string{"net", "syscall", "time", "crypto/rand"}, ordered: true, exact: true,
 	},
 	"internal/lab": {
-		internal: []string{"internal/scenario"},
+		internal: []string{"internal/scenario", "internal/bound"},
 		external: []string{"github.com/vishvananda", "github.com/cilium/ebpf", "golang.zx2c4.com/wireguard/tun", "golang.org/x/sys"},
 	},
-	"internal/report": {internal: []string{"internal/scenario"}, external: []string{"gonum.org/v1"}},
+	"internal/report": {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"gonum.org/v1"}},
 	"cmd/mars":        {internal: []string{all}, external: []string{all}},
 
 	"acceptance": {tests: []string{root, "internal/wire", "internal/scenario", "internal/lab", "internal/report", "internal/impair"}},
@@ -106,6 +109,7 @@ var rooms = map[string]room{
 // testing libraries that every test may import.
 var testLibraries = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "go.uber.org/goleak", "golang.org/x/tools",
+	"gonum.org/v1/gonum", "github.com/santhosh-tekuri/jsonschema/v6",
 }
 
 // TestImports holds every Go file, whatever its build tags, to the import table.
@@ -214,7 +218,7 @@ func sources(t *testing.T) []source {
 	return list
 }
 
-// artefacts are folders that git ignores.
+// artefacts are what git ignores; .git is a file in a linked worktree.
 var artefacts = regexp.MustCompile(`^(\.git|bin|dist)$`)
 
 // walk calls visit with the path of every regular file of the tree.
@@ -224,8 +228,10 @@ func walk(t *testing.T, visit func(path string)) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && artefacts.MatchString(path):
-			return filepath.SkipDir
+		case artefacts.MatchString(path):
+			if d.IsDir() {
+				return filepath.SkipDir
+			}
 		case d.Type().IsRegular():
 			visit(path)
 		}

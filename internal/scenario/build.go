@@ -1,0 +1,285 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// worldKeys are the top-level keys that may differ by point.
+var worldKeys = []string{"topology", "workload", "faults", "limit"}
+
+// Limits of one World, and of all worlds of a scenario together.
+const (
+	maxNodes    = 5_000
+	maxLinks    = 20_000
+	maxFlows    = 10_000
+	maxPackets  = 1e9 // of all flows
+	maxFaults   = 1_000
+	maxExpanded = 1_000_000
+)
+
+// builder builds one World from the tree.
+type builder struct {
+	d     *decoder
+	w     *World
+	nodes map[string]int // indices by name
+	links map[string]int
+	flows map[string]int
+	pairs []pair // who fetches from whom, by the generator
+	full  bool   // a limit was hit and told
+}
+
+// pair is a consumer and a producer that a generator puts together.
+type pair struct {
+	consumer, producer, group int
+}
+
+func (b *builder) build(root *value) {
+	top := b.d.section("", root)
+	b.topology(top)
+	b.workload(top)
+	if len(b.d.report.list) > 0 {
+		return // what follows would only repeat that
+	}
+	b.reachable(root)
+	top.each("faults", b.fault)
+	need(top, "limit", "60s", &b.w.Limit, parsePositiveDuration)
+}
+
+// topology reads nodes and links, after those of a generator.
+func (b *builder) topology(top *section) {
+	t, ok := top.section("topology")
+	if !ok {
+		top.missing("topology", "{generate: parallel, …}, or nodes and links")
+		return
+	}
+	base := blankLink()
+	base.read(t, "link")
+	kind := ""
+	if read(t, "generate", &kind, oneOf(generatorNames...)) && kind != "" {
+		g := &generator{b, t, base}
+		generators[slices.Index(generatorNames, kind)](g)
+	}
+	t.each("nodes", b.node)
+	t.each("links", func(key string, v *value) { b.link(key, v, base) })
+	t.done()
+}
+
+func (b *builder) node(key string, v *value) {
+	s := b.d.section(key, v)
+	var n Node
+	read(s, "role", &n.Role, oneOf(Consumer, Producer, Relay, Router))
+	read(s, "mars", &n.MARS, parseBool)
+	ok := need(s, "name", "r1", &n.Name, parseName)
+	if s.v.field("role") == nil {
+		s.missing("role", "relay (or consumer, producer, router)")
+	}
+	s.done()
+	if ok && n.Name != "" {
+		b.addNode(s.at, s.sub("name"), n)
+	}
+}
+
+// addNode adds a node and returns its index.
+func (b *builder) addNode(at place, key string, n Node) int {
+	if _, there := b.nodes[n.Name]; there {
+		b.d.fail(at, key, ErrDuplicate, "give each node a name of its own", "there is a node %q already", n.Name)
+	}
+	if len(b.w.Nodes) >= maxNodes {
+		b.tooMany(at, key, "nodes", maxNodes)
+		return 0
+	}
+	b.nodes[n.Name] = len(b.w.Nodes)
+	b.w.Nodes = append(b.w.Nodes, n)
+	return len(b.w.Nodes) - 1
+}
+
+func (b *builder) tooMany(at place, key, what string, limit int) {
+	if !b.full {
+		b.d.fail(at, key, ErrSize, "make it smaller", "more than %d %s", limit, what)
+	}
+	b.full = true
+}
+
+func (b *builder) link(key string, v *value, base linkSpec) {
+	s := b.d.section(key, v)
+	spec := base
+	spec.fields(s)
+	var name string
+	read(s, "name", &name, parseName)
+	present := 1
+	read(s, "when", &present, integer(0, 1))
+	var ends []int
+	s.each("between", func(key string, v *value) {
+		if i, ok := b.find(key, v, b.nodes, "node"); ok {
+			ends = append(ends, i)
+		} else {
+			ends = append(ends, -1)
+		}
+	})
+	s.done()
+	switch {
+	case s.v.field("between") == nil:
+		s.missing("between", "[a, b]")
+	case len(ends) != 2:
+		b.d.fail(s.at, s.sub("between"), ErrValue, "write between: [a, b]", "a link has two ends, not %d", len(ends))
+	case slices.Contains(ends, -1):
+	case ends[0] == ends[1]:
+		b.d.fail(s.at, s.sub("between"), ErrValue, "name another node", "both ends are %s", b.w.Nodes[ends[0]].Name)
+	case present == 1:
+		b.addLink(s.at, s.key, name, ends[0], ends[1], spec)
+	}
+}
+
+// addLink adds a link with the name, or "a-b" if it is empty.
+func (b *builder) addLink(at place, key, name string, a, z int, spec linkSpec) {
+	if len(b.w.Links) >= maxLinks {
+		b.tooMany(at, key, "links", maxLinks)
+	}
+	if b.full {
+		return
+	}
+	if name == "" {
+		name = b.w.Nodes[a].Name + "-" + b.w.Nodes[z].Name
+	}
+	if _, there := b.links[name]; there {
+		b.d.fail(at, key, ErrDuplicate, "give one of them a name: of its own", "there is a link %q already", name)
+	}
+	spec.complete(b.d, at, key, name)
+	b.links[name] = len(b.w.Links)
+	b.w.Links = append(b.w.Links, Link{Name: name, A: a, B: z, AB: spec.ab, BA: spec.ba})
+}
+
+// find returns the index of the node, link or flow that v names.
+func (b *builder) find(key string, v *value, index map[string]int, what string) (int, bool) {
+	var name string
+	if !parse(b.d, key, v, &name, parseText) {
+		return 0, false
+	}
+	i, ok := index[name]
+	if !ok {
+		var known []string
+		switch what {
+		case "node":
+			for _, n := range b.w.Nodes {
+				known = append(known, n.Name)
+			}
+		case "link":
+			for _, l := range b.w.Links {
+				known = append(known, l.Name)
+			}
+		case "flow":
+			for _, f := range b.w.Flows {
+				known = append(known, f.Name)
+			}
+		}
+		b.d.fail(v.at, key, ErrNode, nearest(name, known), "unknown %s %q", what, name)
+	}
+	return i, ok
+}
+
+// reachable wants a route for every flow.
+func (b *builder) reachable(root *value) {
+	at, key := root.at, "workload"
+	if f := root.field("workload"); f != nil {
+		at = f.at
+	}
+	for consumer := range b.w.Nodes {
+		var seen []bool
+		for _, f := range b.w.Flows {
+			if f.Consumer != consumer {
+				continue
+			}
+			if seen == nil {
+				seen = b.w.reach(consumer)
+			}
+			if !seen[f.Producer] {
+				names := []string{b.w.Nodes[f.Consumer].Name, b.w.Nodes[f.Producer].Name}
+				b.d.fail(at, key, ErrRoute, "add the links between (consumers and producers carry nobody else's traffic)",
+					"flow %s has no route from %s", f.Name, strings.Join(names, " to "))
+			}
+		}
+	}
+}
+
+// reach returns which nodes can be reached from one, through relays and routers.
+func (w *World) reach(from int) []bool {
+	neighbours := make([][]int, len(w.Nodes))
+	for _, l := range w.Links {
+		neighbours[l.A] = append(neighbours[l.A], l.B)
+		neighbours[l.B] = append(neighbours[l.B], l.A)
+	}
+	seen := make([]bool, len(w.Nodes))
+	seen[from] = true
+	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
+		n := queue[0]
+		if n != from && (w.Nodes[n].Role == Consumer || w.Nodes[n].Role == Producer) {
+			continue
+		}
+		for _, m := range neighbours[n] {
+			if !seen[m] {
+				seen[m] = true
+				queue = append(queue, m)
+			}
+		}
+	}
+	return seen
+}
+
+// faultKinds say what each fault needs.
+var faultKinds = []FaultKind{Blackhole, LinkDown, Exclude, SetRate, SetDelay, SetLoss, Restart}
+
+func (b *builder) fault(key string, v *value) {
+	s := b.d.section(key, v)
+	f := Fault{Link: -1, Node: -1}
+	known := need(s, "kind", "blackhole", &f.Kind, oneOf(faultKinds...))
+	need(s, "at", "1s", &f.At, parseDuration)
+	read(s, "for", &f.For, parsePositiveDuration)
+	if v := s.get("after"); v != nil {
+		if i, ok := b.find(s.sub("after"), v, b.flows, "flow"); ok {
+			f.After = b.w.Flows[i].Name
+		}
+	}
+	if f.Kind == Restart {
+		b.target(s, "node", b.nodes, &f.Node)
+	} else if known {
+		b.target(s, "link", b.links, &f.Link)
+	}
+	switch f.Kind {
+	case SetRate:
+		need(s, "value", "10 Mbit/s", &f.Value, parseRate)
+	case SetDelay:
+		var d time.Duration
+		need(s, "value", "20ms", &d, parseDuration)
+		f.Value = d.Seconds()
+	case SetLoss:
+		need(s, "value", "1%", &f.Value, parseFraction)
+	case Exclude:
+		if f.Link >= 0 {
+			l := b.w.Links[f.Link]
+			if b.w.Nodes[l.A].Role != Consumer && b.w.Nodes[l.B].Role != Consumer {
+				b.d.fail(s.at, s.sub("link"), ErrValue, "name a link of a consumer, or use kind: down", "%s isn't a consumer's link", l.Name)
+			}
+		}
+	}
+	s.done()
+	if len(b.w.Faults) == maxFaults {
+		b.tooMany(s.at, "faults", "faults", maxFaults)
+	}
+	if !b.full {
+		b.w.Faults = append(b.w.Faults, f)
+	}
+}
+
+// target reads what a fault strikes.
+func (b *builder) target(s *section, key string, index map[string]int, dst *int) {
+	v := s.get(key)
+	if v == nil {
+		s.missing(key, "the name of a "+key)
+		return
+	}
+	if i, ok := b.find(s.sub(key), v, index, key); ok {
+		*dst = i
+	}
+}

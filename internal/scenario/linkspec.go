@@ -1,0 +1,132 @@
+package scenario
+
+import "strings"
+
+// linkSpec is what the file says of both directions of a link so far: defaults first, then what is nearer to the link.
+type linkSpec struct {
+	ab, ba Direction
+	delay  [2]bool // whether a delay is given: 0 is one
+}
+
+// defaultMTU is that of Ethernet.
+const defaultMTU = 1500
+
+func blankLink() linkSpec {
+	d := Direction{Discipline: DropTail, MTU: defaultMTU}
+	return linkSpec{ab: d, ba: d}
+}
+
+// read lays the mapping at key over l.
+func (l *linkSpec) read(s *section, key string) {
+	if sub, ok := s.section(key); ok {
+		l.fields(sub)
+		sub.done()
+	}
+}
+
+// fields lays the keys of a link over l: for both directions, and then those under ab: and ba: for one.
+func (l *linkSpec) fields(s *section) {
+	if direction(s, &l.ab) {
+		l.delay = [2]bool{true, true}
+	}
+	// The same keys over the other direction; what is wrong with them has been said.
+	quiet := *s.d
+	quiet.report = &report{}
+	direction(&section{d: &quiet, key: s.key, at: s.at, v: s.v}, &l.ba)
+	for i, d := range []*Direction{&l.ab, &l.ba} {
+		if sub, ok := s.section([]string{"ab", "ba"}[i]); ok {
+			if direction(sub, d) {
+				l.delay[i] = true
+			}
+			sub.done()
+		}
+	}
+}
+
+// direction lays the keys of one direction over d, and reports whether a delay is among them.
+func direction(s *section, d *Direction) (delay bool) {
+	read(s, "rate", &d.Rate, parseRate)
+	delay = read(s, "delay", &d.Delay, parseDuration)
+	read(s, "jitter", &d.Jitter, parseDuration)
+	read(s, "mtu", &d.MTU, integer(576, 65535))
+	var q queueSize
+	if read(s, "queue", &q, parseQueue) {
+		d.Packets, d.Bytes = q.packets, q.bytes
+	}
+	read(s, "discipline", &d.Discipline, oneOf(DropTail, CoDelMark, RED))
+	if red, ok := s.section("red"); ok {
+		d.Discipline = RED
+		need(red, "min", "20 packets", &d.MarkMin, parsePackets)
+		need(red, "max", "60 packets", &d.MarkMax, parsePackets)
+		need(red, "probability", "10%", &d.MarkProb, parseFraction)
+		red.done()
+	}
+	v := s.get("loss")
+	if v == nil || v.kind != mapping {
+		if v != nil {
+			parse(s.d, s.sub("loss"), v, &d.Loss.Random, parseFraction)
+		}
+		return delay
+	}
+	loss := s.d.section(s.sub("loss"), v)
+	d.Loss = Loss{}
+	read(loss, "random", &d.Loss.Random, parseFraction)
+	if burst, ok := loss.section("burst"); ok {
+		need(burst, "enter", "0.01%", &d.Loss.BurstEnter, parseFraction)
+		need(burst, "leave", "10%", &d.Loss.BurstLeave, parseFraction)
+		need(burst, "loss", "50%", &d.Loss.BurstLoss, parseFraction)
+		burst.done()
+	}
+	loss.done()
+	return delay
+}
+
+// complete checks a link that has all its layers.
+func (l *linkSpec) complete(d *decoder, at place, key, name string) {
+	for i, dir := range []Direction{l.ab, l.ba} {
+		way := []string{"ab", "ba"}[i]
+		lacks := func(what, example string) {
+			d.fail(at, key, ErrMissing, "add "+what+": "+example+" to it or to topology.link", "link %s (%s) has no %s", name, way, what)
+		}
+		if dir.Rate == 0 {
+			lacks("rate", "40 Mbit/s")
+		}
+		if !l.delay[i] {
+			lacks("delay", "5ms")
+		}
+		if dir.Packets == 0 && dir.Bytes == 0 {
+			lacks("queue", "1000 packets")
+		}
+		if dir.Discipline == RED && (dir.MarkMin >= dir.MarkMax || dir.MarkProb == 0) {
+			d.fail(at, key, ErrValue, "write red: {min: 20 packets, max: 60 packets, probability: 10%}", "link %s (%s): RED needs min below max and a probability above 0", name, way)
+		}
+		if dir.Packets == 0 && dir.Bytes > 0 && dir.Bytes < dir.MTU {
+			d.fail(at, key, ErrValue, "make it larger", "link %s (%s): a queue of %d bytes holds no packet of %d", name, way, dir.Bytes, dir.MTU)
+		}
+	}
+}
+
+type queueSize struct{ packets, bytes int }
+
+// parseQueue parses "1000 packets", "64 KiB", or both with a comma between.
+func parseQueue(s string) (q queueSize, err error) {
+	const remedy = "write 1000 packets, or 64 KiB, or both with a comma between"
+	for part := range strings.SplitSeq(s, ",") {
+		part = strings.TrimSpace(part)
+		_, unit, ok := number(part)
+		switch {
+		case ok && packetUnits[unit] > 0 && q.packets == 0:
+			q.packets, err = parsePackets(part)
+		case ok && byteUnits[unit] > 0 && q.bytes == 0:
+			var n int64
+			n, err = parseBytes(part)
+			q.bytes = int(n)
+		default:
+			return q, bad(ErrUnit, remedy, "%q is no size of a queue", part)
+		}
+		if err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
