@@ -92,7 +92,7 @@ var rooms = map[string]room{
 	"internal/sim": {
 		internal: []string{
 			"internal/machine", "internal/wire", "internal/secure", "internal/node", "internal/endpoint", "cc",
-			"internal/scenario", "internal/bound", "internal/forward",
+			"internal/scenario", "internal/bound", "internal/forward", "internal/fetch", "internal/publish", "internal/foreign",
 		},
 		never: []string{"net", "syscall", "time", "crypto/rand"}, ordered: true, exact: true,
 	},

@@ -111,6 +111,7 @@ type discovery struct {
 	mode        DiscoveryMode
 	faults      faults
 	source      bool
+	hold        bool    // at the source: Data wait for the end of discovery
 	probes      []probe // by tier, hops, face
 	tiers       int
 	first       int // ProbeIdx at which a probe first came; −1: none yet
@@ -163,10 +164,13 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 	}
 	d.tiers++
 	if source {
-		d.first, d.room = 0, most
+		d.first, d.room, d.hold = 0, most, cfg.DataAfterDiscovery
 	}
 	return d
 }
+
+// holds tells whether Data Interests still wait for discovery.
+func (d *discovery) holds() bool { return d.hold && d.finished == 0 }
 
 // refuses tells whether an Interest from a sender with this label must be answered with Nack(Loop): it would go uphill.
 func (d *discovery) refuses(sender wire.Label, local bool) bool {

@@ -18,6 +18,9 @@ type Config struct {
 	MaxPIT        int      // pending Interests, in all
 	MaxFlows      int      // flows remembered
 	Discovery     DiscoveryMode
+	// DataAfterDiscovery holds a new flow's Interests for Data until its first discovery has ended, as in the paper's
+	// measurements. Otherwise they start at once, on the shortest faces (protocol.md §5.4).
+	DataAfterDiscovery bool
 
 	faults faults
 }

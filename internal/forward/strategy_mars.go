@@ -111,7 +111,7 @@ func (e *entry) room() int {
 // shortest paths are silent goes on.
 func (e *entry) allows(face machine.FaceID) bool {
 	p := e.disc.find(face)
-	if p == nil || !e.disc.open(p, e.room()) || e.inFace(face) != nil {
+	if p == nil || !e.disc.open(p, e.room()) || e.inFace(face) != nil || e.disc.holds() {
 		return false
 	}
 	return e.disc.valid(p) || e.lost && e.disc.mode != Literal
@@ -195,7 +195,7 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 			possible++
 		}
 	}
-	if possible == 0 {
+	if possible == 0 && !e.disc.holds() {
 		s.drop(DropNoRoute)
 		s.rediscover(now, f)
 		s.fail(e, wire.NackNoRoute)
@@ -321,6 +321,9 @@ func (s *flows) reconsider(f *flow) {
 
 // possible tells whether some face that is up may take the Interest, now or when it has credit.
 func (e *entry) possible() bool {
+	if e.disc.holds() {
+		return true
+	}
 	for _, l := range e.flow.lanes {
 		if l.up.up && e.allows(l.up.face) {
 			return true

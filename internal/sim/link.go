@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"math/rand/v2"
+
+	"mars/internal/machine"
+	"mars/internal/scenario"
+)
+
+// packet is one packet in a queue or on the wire.
+type packet struct {
+	arrive machine.Time
+	depart machine.Time // when its last bit leaves the queue
+	buf    int32
+	size   int32 // bytes of IP packet
+	addr   int32 // whom it is for: an address of the network
+	face   machine.FaceID
+	ecn    machine.ECN
+	lost   bool // it won't arrive
+}
+
+// link is one direction of a link: a queue, a rate and a delay. A first-in-first-out queue at a fixed rate knows at the
+// arrival of a packet when it will leave, so a packet takes one event: its arrival at the other end. That also decides CoDel's
+// marks, which depend on how long a packet will have waited.
+type link struct {
+	id   int32 // leaf in the tree
+	to   int32 // host at the other end
+	name string
+
+	ring []packet // in order of arrival; a power of two
+	head uint32
+	n    uint32
+	gone uint32 // how many of them, from head, have left the queue
+	wait int    // bytes of the others
+
+	perByte   uint64 // transmission time of a byte, ns<<rateShift
+	busy      machine.Time
+	delay     machine.Time
+	jitter    machine.Time
+	lastOut   machine.Time // arrival of the packet sent last: jitter doesn't reorder
+	capacity  uint32       // packets that wait or are being sent
+	byteLimit int
+
+	loss     chance
+	burst    burst
+	hole     bool // silent blackhole
+	down     bool
+	random   *rand.Rand // of losses
+	jitterOf *rand.Rand
+	mark     marker // nil: drop-tail
+
+	bytes, packets, drops, losses, marks int64
+}
+
+// rateShift is the fixed point of perByte.
+const rateShift = 16
+
+// marker decides which packets get a congestion mark.
+type marker interface {
+	// marks tells whether the packet is marked: it comes at now, finds queued packets before it, and begins to be sent at out.
+	marks(now, out machine.Time, queued int) bool
+}
+
+// burst is the Gilbert loss model: in the bad state packets are lost with a chance of their own.
+type burst struct {
+	enter, leave, loss chance
+	bad                bool
+}
+
+func (b *burst) loses(r *rand.Rand) bool {
+	if b.enter == 0 {
+		return false
+	}
+	if b.bad {
+		b.bad = !b.leave.hits(r)
+	} else {
+		b.bad = b.enter.hits(r)
+	}
+	return b.bad && b.loss.hits(r)
+}
+
+// newLink makes one direction of a scenario link; its random streams are named after the link and the direction.
+func newLink(id, to int32, name string, d *scenario.Direction, seed uint64) link {
+	l := link{
+		id: id, to: to, name: name, ring: make([]packet, 16),
+		delay: machine.Time(d.Delay), jitter: machine.Time(d.Jitter), byteLimit: d.Bytes, capacity: uint32(d.Packets),
+		random: stream(seed, "link:"+name),
+	}
+	l.setRate(d.Rate)
+	l.loss = newChance(d.Loss.Random)
+	l.burst = burst{enter: newChance(d.Loss.BurstEnter), leave: newChance(d.Loss.BurstLeave), loss: newChance(d.Loss.BurstLoss)}
+	if l.jitter > 0 {
+		l.jitterOf = stream(seed, "jitter:"+name)
+	}
+	switch d.Discipline {
+	case scenario.CoDelMark:
+		l.mark = &codel{target: codelTarget, interval: codelInterval}
+	case scenario.RED:
+		l.mark = newRED(d, stream(seed, "red:"+name))
+	}
+	if l.capacity == 0 {
+		l.capacity = 1 << 30
+	}
+	if l.byteLimit == 0 {
+		l.byteLimit = 1 << 50
+	}
+	return l
+}
+
+func (l *link) setRate(bitsPerSecond float64) {
+	l.perByte = uint64(8e9 / bitsPerSecond * (1 << rateShift))
+}
+
+func (l *link) at(i uint32) *packet { return &l.ring[(l.head+i)&uint32(len(l.ring)-1)] }
+
+// settle counts out what has left the queue by now.
+func (l *link) settle(now machine.Time) {
+	for l.gone < l.n {
+		p := l.at(l.gone)
+		if p.depart > now {
+			return
+		}
+		l.wait -= int(p.size)
+		l.gone++
+	}
+}
+
+// send puts p at the end of the queue; false: it is full and the packet is dropped.
+func (l *link) send(now machine.Time, p packet) bool {
+	l.settle(now)
+	queued := l.n - l.gone
+	if queued >= l.capacity || l.wait+int(p.size) > l.byteLimit || l.down {
+		l.drops++
+		return false
+	}
+	out := max(now, l.busy)
+	if l.mark != nil && p.ecn != machine.NotECT && l.mark.marks(now, out, int(queued)) {
+		p.ecn = machine.CE
+		l.marks++
+	}
+	l.busy = out + machine.Time(uint64(p.size)*l.perByte>>rateShift)
+	p.depart = l.busy
+	p.arrive = p.depart + l.delay
+	if l.jitter > 0 {
+		p.arrive = max(p.arrive+machine.Time(l.jitterOf.Int64N(int64(l.jitter)+1)), l.lastOut)
+	}
+	l.lastOut = max(l.lastOut, p.arrive)
+	p.arrive = l.lastOut // a delay that shrinks doesn't reorder
+	p.lost = l.loss.hits(l.random)
+	p.lost = l.burst.loses(l.random) || p.lost || l.hole
+	if int(l.n) == len(l.ring) {
+		l.grow()
+	}
+	*l.at(l.n) = p
+	l.n++
+	l.wait += int(p.size)
+	l.bytes += int64(p.size)
+	l.packets++
+	return true
+}
+
+func (l *link) grow() {
+	grown := make([]packet, 2*len(l.ring))
+	for i := range l.n {
+		grown[i] = *l.at(i)
+	}
+	l.ring, l.head = grown, 0
+}
+
+// next is when the first packet arrives; Never without one.
+func (l *link) next() machine.Time {
+	if l.n == 0 {
+		return machine.Never
+	}
+	return l.ring[l.head&uint32(len(l.ring)-1)].arrive
+}
+
+// take removes the packet that arrives now.
+func (l *link) take() packet {
+	p := l.ring[l.head&uint32(len(l.ring)-1)]
+	l.head++
+	l.n--
+	if l.gone > 0 {
+		l.gone--
+	} else {
+		l.wait -= int(p.size)
+	}
+	return p
+}
+
+// room is when the queue holds less than limit bytes, now or later.
+func (l *link) room(now machine.Time, limit int) machine.Time {
+	l.settle(now)
+	left := l.wait
+	at := now
+	for i := l.gone; left >= limit && i < l.n; i++ {
+		p := l.at(i)
+		left -= int(p.size)
+		at = p.depart
+	}
+	return at
+}
+
+// changeRate gives the packets that wait their new times. What the packet being sent has left to send goes at the new rate.
+func (l *link) changeRate(now machine.Time, bitsPerSecond float64) {
+	l.settle(now)
+	old := l.perByte
+	l.setRate(bitsPerSecond)
+	at := now
+	for i := l.gone; i < l.n; i++ {
+		p := l.at(i)
+		took := machine.Time(uint64(p.size) * l.perByte >> rateShift)
+		if i == l.gone && old > 0 { // under way: the rest of it
+			took = machine.Time(uint64(p.depart-now) * l.perByte / old)
+		}
+		at += took
+		p.depart = at
+		p.arrive = max(at+l.delay, now)
+	}
+	l.busy = at
+	l.sort()
+}
+
+// sort keeps arrivals in order after times have changed.
+func (l *link) sort() {
+	last := machine.Time(0)
+	for i := range l.n {
+		p := l.at(i)
+		p.arrive = max(p.arrive, last)
+		last = p.arrive
+	}
+	l.lastOut = last
+}
+
+// swallow loses what still waits: the link has become a blackhole.
+func (l *link) swallow(now machine.Time) {
+	l.settle(now)
+	for i := l.gone; i < l.n; i++ {
+		l.at(i).lost = true
+	}
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"mars/internal/scenario"
+)
+
+// unreachable is the distance of what can't be reached.
+const unreachable = 1 << 20
+
+// graph is the topology as routing sees it.
+type graph struct {
+	w     *scenario.World
+	links [][]int // by node: its links, in the order of the file
+}
+
+func newGraph(w *scenario.World) *graph {
+	g := &graph{w: w, links: make([][]int, len(w.Nodes))}
+	for i := range w.Links {
+		l := &w.Links[i]
+		g.links[l.A] = append(g.links[l.A], i)
+		g.links[l.B] = append(g.links[l.B], i)
+	}
+	return g
+}
+
+// transit tells whether a node carries others' packets.
+func (g *graph) transit(node int) bool {
+	r := g.w.Nodes[node].Role
+	return r == scenario.Relay || r == scenario.Router
+}
+
+// peer is the node at the other end of a link.
+func (g *graph) peer(link, node int) int {
+	if l := &g.w.Links[link]; l.A == node {
+		return l.B
+	}
+	return g.w.Links[link].A
+}
+
+// hops is the number of hops from every node to dest, by ways that avoid the node without (−1: none).
+func (g *graph) hops(dest, without int) []int {
+	dist := make([]int, len(g.w.Nodes))
+	for i := range dist {
+		dist[i] = unreachable
+	}
+	dist[dest] = 0
+	queue := []int{dest}
+	for len(queue) > 0 {
+		u := queue[0]
+		queue = queue[1:]
+		if u != dest && !g.transit(u) {
+			continue
+		}
+		for _, l := range g.links[u] {
+			v := g.peer(l, u)
+			if v == without || dist[v] != unreachable {
+				continue
+			}
+			dist[v] = dist[u] + 1
+			queue = append(queue, v)
+		}
+	}
+	return dist
+}
+
+// nextHop is one way of routing toward a node: the link to take, and the hops to go by it.
+type nextHop struct{ link, hops int }
+
+// nextHops lists for node the ways to dest through each of its neighbours, with node itself removed from their ways.
+func (g *graph) nextHops(node, dest int) []nextHop {
+	dist := g.hops(dest, node)
+	var all []nextHop
+	for _, l := range g.links[node] {
+		v := g.peer(l, node)
+		if dist[v] != unreachable && (v == dest || g.transit(v)) {
+			all = append(all, nextHop{l, dist[v] + 1})
+		}
+	}
+	return all
+}
+
+// shortest is the next hop with the fewest hops; the least delay, then the order in the file, break ties.
+func (g *graph) shortest(node, dest int) (nextHop, bool) {
+	best, ok := nextHop{}, false
+	for _, h := range g.nextHops(node, dest) {
+		if !ok || h.hops < best.hops || h.hops == best.hops && g.w.Links[h.link].AB.Delay < g.w.Links[best.link].AB.Delay {
+			best, ok = h, true
+		}
+	}
+	return best, ok
+}
+
+// directed is the number of a scenario link's direction that leaves node.
+func (g *graph) directed(link, node int) int32 {
+	if g.w.Links[link].A == node {
+		return int32(2 * link)
+	}
+	return int32(2*link + 1)
+}
+
+// address is the address of node's end of a link.
+func (g *graph) address(link, node int) int32 { return g.directed(link, node) }

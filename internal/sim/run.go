@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"fmt"
+	"io"
+
+	"mars/internal/machine"
+	"mars/internal/scenario"
+)
+
+// Options are what a run may be asked for beside its result.
+type Options struct {
+	Series machine.Time // step of the goodput series in the result; 0: none
+	Trace  io.Writer    // where to stream what happens, as NDJSON; nil: nowhere
+	Every  int64        // trace every n-th packet only; 0: all
+
+	tracer *tracer
+}
+
+// Run plays one world with one system and one seed. It fails for a system that there isn't, and when the trace can't be
+// written.
+func Run(w *scenario.World, systemName string, seed uint64, opt Options) (scenario.Run, error) {
+	s, err := findSystem(systemName)
+	if err != nil {
+		return scenario.Run{}, err
+	}
+	if opt.Trace != nil {
+		opt.tracer = newTracer(opt.Trace, opt.Every)
+	}
+	world := s.build(w, seed, opt)
+	world.net.trace = opt.tracer
+	world.run(machine.Time(w.Limit))
+	if opt.tracer != nil {
+		if err := opt.tracer.close(); err != nil {
+			return scenario.Run{}, fmt.Errorf("write the trace: %w", err)
+		}
+	}
+	return world.result(opt), nil
+}
+
+// run plays until every flow is over, or to the limit.
+func (w *world) run(limit machine.Time) {
+	w.net.done = func() bool {
+		for ; w.left < len(w.flows); w.left++ {
+			if !w.flows[w.left].over() {
+				return false
+			}
+		}
+		return true
+	}
+	w.net.run(limit)
+}
+
+func (w *world) result(opt Options) scenario.Run {
+	r := scenario.Run{
+		Seed: w.net.seed, TraceHash: fmt.Sprintf("%016x", w.net.hash), Events: w.net.events,
+		SimSeconds: w.net.now.Seconds(),
+	}
+	for i := range w.net.links {
+		l := &w.net.links[i]
+		r.LinkBytes += l.bytes
+		r.LinkDrops += l.drops
+		r.LinkLosses += l.losses
+	}
+	for _, f := range w.flows {
+		r.Flows = append(r.Flows, f.result(opt))
+	}
+	return r
+}
+
+func (f *flow) result(opt Options) scenario.FlowResult {
+	r := scenario.FlowResult{
+		Name: f.name, Group: f.group, T95: -1, T95AfterDiscovery: -1, T100: -1, Paths: f.paths,
+		DiscoveryMS: f.discovery.Seconds() * 1e3, Requests: f.requests, Resent: f.resent, Corrupt: f.corrupt,
+	}
+	if f.t95 >= 0 {
+		r.T95 = f.t95.Seconds()
+		if f.discovered >= 0 {
+			r.T95AfterDiscovery = (f.t95 - (f.discovered - f.start)).Seconds()
+		}
+	}
+	if f.t100 >= 0 {
+		r.T100 = f.t100.Seconds()
+		r.Goodput = float64(f.size) * 8 / 1e6 / r.T100
+	}
+	if opt.Series > 0 {
+		r.SeriesStep = opt.Series.Seconds()
+		for _, b := range f.series {
+			r.Series = append(r.Series, b*8/1e6/r.SeriesStep)
+		}
+	}
+	return r
+}

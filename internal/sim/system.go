@@ -1,0 +1,301 @@
+package sim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mars/internal/fetch"
+	"mars/internal/forward"
+	"mars/internal/machine"
+	"mars/internal/node"
+	"mars/internal/publish"
+	"mars/internal/scenario"
+	"mars/internal/wire"
+)
+
+// system says what runs on the hosts of a scenario. Names are those of evaluation.md.
+type system struct {
+	name     string
+	ends     forward.Strategy // at consumers and producers
+	relays   forward.Strategy // at relays that aren't MARS nodes by the scenario
+	routers  bool             // relays are plain IP routers
+	single   bool             // consumers know one next hop only
+	everyone bool             // every relay runs the strategy of the ends
+	wait     bool             // Data wait for discovery
+}
+
+// systems are those that can be simulated.
+var systems = []system{
+	{name: "MARS-paper", ends: forward.Mars, relays: forward.BestRoute, wait: true},
+	{name: "MARS-IP-paper", ends: forward.Mars, routers: true, wait: true},
+	{name: "MARS-ENDPOINT-paper", ends: forward.Mars, relays: forward.BestRoute, single: true, wait: true},
+	{name: "MARS-everywhere-paper", ends: forward.Mars, everyone: true, wait: true},
+}
+
+// Systems are the names of the systems that can be simulated.
+func Systems() []string {
+	var names []string
+	for i := range systems {
+		names = append(names, systems[i].name)
+	}
+	return names
+}
+
+func findSystem(name string) (*system, error) {
+	for i := range systems {
+		if systems[i].name == name {
+			return &systems[i], nil
+		}
+	}
+	return nil, fmt.Errorf("no system %q: there are %s", name, strings.Join(Systems(), ", "))
+}
+
+// defaultChunk is the content of a Data packet where neither flow nor scenario says another, bytes.
+const defaultChunk = wire.ChunkSize
+
+// build makes the network of one run.
+func (s *system) build(w *scenario.World, seed uint64, opt Options) *world {
+	b := &builder{world: world{w: w, system: s}, g: newGraph(w), opt: opt, seed: seed}
+	b.net.seed = seed
+	b.addLinks()
+	for i := range w.Nodes {
+		b.addHost(i)
+	}
+	if s.routers {
+		b.addTables()
+		b.addDirectFaces()
+	} else {
+		b.addNeighbourFaces()
+	}
+	b.addFlows()
+	mtu := 0
+	for i := range w.Links {
+		mtu = max(mtu, w.Links[i].AB.MTU, w.Links[i].BA.MTU)
+	}
+	b.net.seal(mtu)
+	return &b.world
+}
+
+// world is a network with what its hosts run.
+type world struct {
+	net       network
+	w         *scenario.World
+	system    *system
+	nodes     []*node.Node // by host; nil: a router
+	consumers []*consumer  // by host; nil: none
+	producers []*producer
+	flows     []*flow
+	left      int // flows that aren't over
+}
+
+type builder struct {
+	world
+	g    *graph
+	opt  Options
+	seed uint64
+	ids  []uint64
+}
+
+func (b *builder) addLinks() {
+	for i := range b.w.Links {
+		l := &b.w.Links[i]
+		b.net.links = append(b.net.links,
+			newLink(int32(2*i), int32(l.B), l.Name+":ab", &l.AB, b.seed),
+			newLink(int32(2*i+1), int32(l.A), l.Name+":ba", &l.BA, b.seed))
+		b.net.addrs = append(b.net.addrs, int32(l.A), int32(l.B))
+	}
+}
+
+// plain tells whether a node is an IP router in this system.
+func (b *builder) plain(i int) bool {
+	r := b.w.Nodes[i].Role
+	return r == scenario.Router || r == scenario.Relay && b.system.routers
+}
+
+func (b *builder) addHost(i int) {
+	n := &b.w.Nodes[i]
+	h := host{name: n.Name}
+	random := stream(b.seed, "node:"+n.Name)
+	id := random.Uint64()
+	b.ids = append(b.ids, id)
+	b.nodes, b.consumers, b.producers = append(b.nodes, nil), append(b.consumers, nil), append(b.producers, nil)
+	if b.plain(i) {
+		h.router = &router{}
+		b.net.hosts = append(b.net.hosts, h)
+		return
+	}
+	cfg := forward.Config{
+		Seed: random.Uint64(), ID: id, Strategy: b.system.ends, Relay: n.Role == scenario.Relay,
+		Discovery: forward.Direct, DataAfterDiscovery: b.system.wait,
+	}
+	if cfg.Relay && !n.MARS && !b.system.everyone {
+		cfg.Strategy = b.system.relays
+	}
+	b.nodes[i] = node.New(cfg)
+	h.m = b.nodes[i]
+	src := binary.BigEndian.AppendUint64(nil, id)
+	switch n.Role {
+	case scenario.Consumer:
+		c := &consumer{node: b.nodes[i], step: b.opt.Series, trace: b.opt.tracer}
+		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64()})
+		b.nodes[i].Attach(0, c.engine)
+		b.consumers[i], h.app = c, c
+	case scenario.Producer:
+		p := &producer{node: b.nodes[i], prefix: prefixOf(n), objects: make(map[string]*content)}
+		p.engine = publish.New(publish.Config{Prefix: p.prefix})
+		b.nodes[i].Attach(0, p.engine, p.prefix)
+		b.producers[i], h.app = p, p
+	}
+	b.net.hosts = append(b.net.hosts, h)
+}
+
+// prefixOf is the prefix that a producer serves.
+func prefixOf(n *scenario.Node) wire.Name {
+	return wire.Name(nil).AppendString(wire.TypeGeneric, n.Name)
+}
+
+// addFace gives host a face that leaves by a link toward an address; peer is the face of the other end.
+func (b *builder) addFace(host, link int, addr int32, peer machine.FaceID) machine.FaceID {
+	h := &b.net.hosts[host]
+	h.ports = append(h.ports, port{link: b.g.directed(link, host), addr: addr, face: peer})
+	id := machine.FaceID(len(h.ports))
+	d := b.direction(link, host)
+	f := machine.Face{MTU: d.MTU - headerBytes}
+	if b.shapes(host) { // a MARS node knows the rate of its links, and so its Data queue is where packets wait
+		f.Rate = float64(d.Rate / 8 * float64(f.MTU) / float64(d.MTU))
+	}
+	h.m.FaceUp(0, id, f)
+	return id
+}
+
+// shapes tells whether a host runs the MARS strategy.
+func (b *builder) shapes(i int) bool {
+	n := &b.w.Nodes[i]
+	return n.Role != scenario.Relay || n.MARS || b.system.everyone
+}
+
+func (b *builder) direction(link, from int) *scenario.Direction {
+	if l := &b.w.Links[link]; l.A == from {
+		return &l.AB
+	}
+	return &b.w.Links[link].BA
+}
+
+// addNeighbourFaces joins neighbours by one face per link, and installs the routes that routing would find.
+func (b *builder) addNeighbourFaces() {
+	faces := make([]map[int]machine.FaceID, len(b.w.Nodes)) // by link
+	for i := range faces {
+		faces[i] = make(map[int]machine.FaceID)
+	}
+	for i := range b.w.Links {
+		l := &b.w.Links[i]
+		a, z := machine.FaceID(len(b.net.hosts[l.A].ports)+1), machine.FaceID(len(b.net.hosts[l.B].ports)+1)
+		faces[l.A][i] = b.addFace(l.A, i, b.g.address(i, l.B), z)
+		faces[l.B][i] = b.addFace(l.B, i, b.g.address(i, l.A), a)
+	}
+	for dest := range b.w.Nodes {
+		if b.producers[dest] == nil {
+			continue
+		}
+		for i := range b.w.Nodes {
+			if i == dest || b.nodes[i] == nil {
+				continue
+			}
+			hops := b.g.nextHops(i, dest)
+			if b.system.single && b.consumers[i] != nil {
+				hops = nil
+				if h, ok := b.g.shortest(i, dest); ok {
+					hops = []nextHop{h}
+				}
+			}
+			for _, h := range hops {
+				b.nodes[i].AddRoute(0, b.producers[dest].prefix, forward.NextHop{Face: faces[i][h.link], Hops: h.hops})
+			}
+		}
+	}
+}
+
+// addTables fills the tables of the routers: for every address the way to it.
+func (b *builder) addTables() {
+	for i := range b.net.hosts {
+		if r := b.net.hosts[i].router; r != nil {
+			r.table = slices.Repeat([]int32{-1}, len(b.net.addrs))
+		}
+	}
+	for addr, owner := range b.net.addrs {
+		link := addr / 2
+		first := b.g.peer(link, int(owner)) // the address is reached through the link that it is on
+		for i := range b.net.hosts {
+			r := b.net.hosts[i].router
+			switch {
+			case r == nil:
+			case i == first:
+				r.table[addr] = b.g.directed(link, i)
+			default:
+				if h, ok := b.g.shortest(i, first); ok {
+					r.table[addr] = b.g.directed(h.link, i)
+				}
+			}
+		}
+	}
+}
+
+// addDirectFaces joins every consumer and producer that share a flow by one face per uplink of the consumer: the network
+// between them only knows addresses.
+func (b *builder) addDirectFaces() {
+	type pair struct{ consumer, producer int }
+	seen := make(map[pair]bool)
+	for i := range b.w.Flows {
+		f := &b.w.Flows[i]
+		if seen[pair{f.Consumer, f.Producer}] {
+			continue
+		}
+		seen[pair{f.Consumer, f.Producer}] = true
+		down := b.g.links[f.Producer][0]
+		for _, up := range b.uplinks(f.Consumer, f.Producer) {
+			c := machine.FaceID(len(b.net.hosts[f.Consumer].ports) + 1)
+			p := machine.FaceID(len(b.net.hosts[f.Producer].ports) + 1)
+			b.addFace(f.Consumer, up, b.g.address(down, f.Producer), p)
+			b.addFace(f.Producer, down, b.g.address(up, f.Consumer), c)
+			b.nodes[f.Consumer].AddRoute(0, b.producers[f.Producer].prefix, forward.NextHop{Face: c, Hops: 1})
+		}
+	}
+}
+
+// uplinks are the links by which a consumer leaves for a producer.
+func (b *builder) uplinks(consumer, dest int) []int {
+	if b.system.single {
+		h, _ := b.g.shortest(consumer, dest)
+		return []int{h.link}
+	}
+	var all []int
+	for _, h := range b.g.nextHops(consumer, dest) {
+		all = append(all, h.link)
+	}
+	return all
+}
+
+func (b *builder) addFlows() {
+	for i := range b.w.Flows {
+		sf := &b.w.Flows[i]
+		p, c := b.producers[sf.Producer], b.consumers[sf.Consumer]
+		chunk := sf.ChunkSize
+		if chunk == 0 {
+			chunk = defaultChunk
+		}
+		f := &flow{
+			name: sf.Name, group: sf.Group, size: sf.Bytes, chunk: chunk, start: machine.Time(sf.Start),
+			content: contentOf(sf.Bytes, chunk), t95: -1, t100: -1, discovered: -1,
+			object: p.prefix.Clone().AppendString(wire.TypeGeneric, sf.Name),
+			path:   p.prefix.Clone().Append(wire.TypeGeneric, binary.BigEndian.AppendUint64(nil, b.ids[sf.Consumer])),
+		}
+		p.objects[string(f.object)] = f.content
+		b.flows = append(b.flows, f)
+		b.net.at(f.start, func(now machine.Time) {
+			c.begin(now, f)
+			b.net.pump(sf.Consumer)
+		})
+	}
+}
