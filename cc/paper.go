@@ -230,6 +230,10 @@ func (p *Paper) updateRate() {
 		if q < paperQLow {
 			r = max(r, float64(paperGammaMin*p.estimate))
 		}
+	} else if p.cfg.Consumer && p.samples == paperSamples {
+		// No guard yet, but what nobody can use must not grow either: a flow whose share of the path is less than the first
+		// rate would otherwise end with a rate that paces nothing.
+		r = min(r, p.cfg.Initial)
 	}
 	p.rate = min(max(r, p.cfg.Min), paperMaxRate)
 }

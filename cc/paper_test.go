@@ -185,7 +185,7 @@ func TestGuard(t *testing.T) {
 		{"line 43: not raised under medium pressure", forwarder(1000), []float64{4000, 4000, 4000}, 0.5, 1000},
 		{"line 43: not raised under high pressure", forwarder(1000), []float64{4000, 4000, 4000}, 0.9, 950},
 		{"a consumer's γ_max is 1.2", consumer(100), []float64{110, 110, 110}, 0, 105},
-		{"consumer: inactive until B̂ has reached the first rate", consumer(1000), []float64{100, 100, 100}, 0, 1050},
+		{"consumer: not choked until B̂ has reached the first rate, but no growth either", consumer(1000), []float64{100, 100, 100}, 0, 1000},
 		{"consumer: active when B̂ has reached the first rate", consumer(1000), []float64{3000, 3000, 3000}, 0, 1500},
 	} {
 		t.Run(c.say, func(t *testing.T) {

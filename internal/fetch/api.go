@@ -83,5 +83,6 @@ type Config struct {
 	Src          []byte // source forwarder's id, the src component of flow names
 	Seed         uint64
 	MaxUnsettled int          // chunks handed out and not settled, per transfer; 0: 1024
+	Window       float64      // first W of a flow, chunks; 0: 256
 	Stall        machine.Time // a transfer without progress for this long fails with ErrTimeout; 0: 30 s
 }

@@ -58,6 +58,7 @@ func (f *flow) place() *int                 { return &f.heap }
 // flows are the flows of an engine.
 type flows struct {
 	byDest map[string]*flow
+	window float64       // first W of a new one
 	agenda agenda[*flow] // those with transfers
 	idle   []*flow       // those without, longest idle first
 	served uint64
@@ -73,7 +74,7 @@ func (s *flows) join(now machine.Time, dest wire.Name) *flow {
 		}
 	}
 	if f == nil {
-		f = newFlow(now, dest)
+		f = newFlow(now, dest, s.window)
 		s.byDest[string(f.dest)] = f
 	}
 	f.transfers++
@@ -112,9 +113,9 @@ func (s *flows) stir(now machine.Time, f *flow) {
 	}
 }
 
-func newFlow(now machine.Time, dest wire.Name) *flow {
+func newFlow(now machine.Time, dest wire.Name, window float64) *flow {
 	return &flow{
-		dest: dest.Clone(), window: initialWindow, tokenAt: now, tokens: wire.ChunkSize,
+		dest: dest.Clone(), window: window, tokenAt: now, tokens: wire.ChunkSize,
 		ctrl: cc.NewPaper(cc.PaperConfig{
 			GammaMax: cc.PaperGammaConsumer, Initial: initialRate, Min: minRate, Consumer: true,
 		}),

@@ -97,7 +97,7 @@ func TestPacing(t *testing.T) {
 		{"after a pause of an hour: no more than that", 3600 * sec, 69},
 	} {
 		t.Run(c.say, func(t *testing.T) {
-			f := newFlow(0, nil)
+			f := newFlow(0, nil, initialWindow)
 			now, n := c.idle, 0
 			for end := now + 100*ms; now <= end; {
 				ok, later := f.affords(now)

@@ -153,6 +153,9 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 	repeated := again != nil && again.nonce == i.Nonce // the network duplicated it
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
+	if i.HasHopLimit && !local && i.HopLimit-1 > e.interest.HopLimit && e.interest.PatchHopLimit(e.buf, i.HopLimit-1) {
+		e.interest.HopLimit = i.HopLimit - 1 // this one came by a shorter way and may go further
+	}
 	switch {
 	case repeated:
 		s.drop(DropDuplicateInterest)

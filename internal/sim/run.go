@@ -14,7 +14,13 @@ type Options struct {
 	Trace  io.Writer    // where to stream what happens, as NDJSON; nil: nowhere
 	Every  int64        // trace every n-th packet only; 0: all
 
+	Tuning Tuning
 	tracer *tracer
+}
+
+// Tuning is the values that the paper leaves open and a sensitivity study varies. Zero: the profile's value.
+type Tuning struct {
+	Window float64 // first W of a consumer's flow, chunks
 }
 
 // Run plays one world with one system and one seed. It fails for a system that there isn't, and when the trace can't be

@@ -139,7 +139,7 @@ func (b *builder) addHost(i int) {
 	switch n.Role {
 	case scenario.Consumer:
 		c := &consumer{node: b.nodes[i], step: b.opt.Series, trace: b.opt.tracer}
-		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64()})
+		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window})
 		b.nodes[i].Attach(0, c.engine)
 		b.consumers[i], h.app = c, c
 	case scenario.Producer:
