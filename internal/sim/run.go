@@ -77,7 +77,7 @@ func (w *world) result(opt Options) scenario.Run {
 func (f *flow) result(opt Options) scenario.FlowResult {
 	r := scenario.FlowResult{
 		Name: f.name, Group: f.group, T95: -1, T95AfterDiscovery: -1, T100: -1, Paths: f.paths,
-		DiscoveryMS: f.discovery.Seconds() * 1e3, Requests: f.requests, Resent: f.resent, Corrupt: f.corrupt,
+		DiscoveryMS: float64(f.discovery.Seconds() * 1e3), Requests: f.requests, Resent: f.resent, Corrupt: f.corrupt,
 	}
 	if f.t95 >= 0 {
 		r.T95 = f.t95.Seconds()
@@ -87,12 +87,12 @@ func (f *flow) result(opt Options) scenario.FlowResult {
 	}
 	if f.t100 >= 0 {
 		r.T100 = f.t100.Seconds()
-		r.Goodput = float64(f.size) * 8 / 1e6 / r.T100
+		r.Goodput = float64(f.size*8) / 1e6 / r.T100
 	}
 	if opt.Series > 0 {
 		r.SeriesStep = opt.Series.Seconds()
 		for _, b := range f.series {
-			r.Series = append(r.Series, b*8/1e6/r.SeriesStep)
+			r.Series = append(r.Series, float64(b*8)/1e6/r.SeriesStep)
 		}
 	}
 	return r
