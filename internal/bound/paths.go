@@ -50,8 +50,8 @@ func (a route) compare(b route) int {
 	return cmp.Or(cmp.Compare(len(a.links), len(b.links)), cmp.Compare(a.delay, b.delay), slices.Compare(a.links, b.links))
 }
 
-func (g *graph) delay(link int) time.Duration {
-	return g.w.Links[link].AB.Delay + g.w.Links[link].BA.Delay
+func (g *graph) delay(link int) int64 {
+	return int64(g.w.Links[link].AB.Delay + g.w.Links[link].BA.Delay)
 }
 
 // shortest is Yen's algorithm: each next route leaves one of those before at some node, by a link that none of them took
