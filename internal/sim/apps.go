@@ -32,7 +32,8 @@ type flow struct {
 	requests   int64
 	resent     int64
 	corrupt    int64
-	series     []float64 // bytes per step
+	series     []float64                // bytes per step
+	then       []func(now machine.Time) // to do when discovery has ended
 
 	id fetch.ID
 }
@@ -66,8 +67,6 @@ type consumer struct {
 	events       []fetch.Event
 	step         machine.Time // of series
 	trace        *tracer
-	// found is called once for each flow, when its first discovery has ended.
-	found func(now machine.Time, f *flow)
 }
 
 // begin starts a flow.
@@ -148,8 +147,8 @@ func (c *consumer) watch(now machine.Time) {
 		if c.trace != nil {
 			c.trace.flow(now, "discovered", f.name, figure{"paths", float64(f.paths)}, figure{"took_s", f.discovery.Seconds()})
 		}
-		if c.found != nil {
-			c.found(now, f)
+		for _, do := range f.then {
+			do(now)
 		}
 	}
 	c.undiscovered = waiting

@@ -16,10 +16,11 @@ type router struct {
 
 // port is a face of a host's Machine: a link that it leaves by, and the face of the peer that it reaches.
 type port struct {
-	link  int32
-	addr  int32          // of the peer
-	face  machine.FaceID // at the peer
-	stage int            // bytes that wait in the link's queue at most before the face blocks, like a socket's send buffer; 0: no bound
+	link   int32
+	addr   int32          // of the peer
+	face   machine.FaceID // at the peer
+	config machine.Face
+	stage  int // bytes that wait in the link's queue at most before the face blocks, like a socket's send buffer; 0: no bound
 }
 
 // turner is an application layer: it does what engines ask for after their Machine has been called.

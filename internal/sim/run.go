@@ -33,7 +33,10 @@ func Run(w *scenario.World, systemName string, seed uint64, opt Options) (scenar
 	if opt.Trace != nil {
 		opt.tracer = newTracer(opt.Trace, opt.Every)
 	}
-	world := s.build(w, seed, opt)
+	world, err := s.build(w, seed, opt)
+	if err != nil {
+		return scenario.Run{}, err
+	}
 	world.net.trace = opt.tracer
 	world.run(machine.Time(w.Limit))
 	if opt.tracer != nil {

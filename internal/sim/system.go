@@ -56,7 +56,7 @@ func findSystem(name string) (*system, error) {
 const defaultChunk = wire.ChunkSize
 
 // build makes the network of one run.
-func (s *system) build(w *scenario.World, seed uint64, opt Options) *world {
+func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, error) {
 	b := &builder{world: world{w: w, system: s}, g: newGraph(w), opt: opt, seed: seed}
 	b.net.seed = seed
 	b.addLinks()
@@ -70,12 +70,15 @@ func (s *system) build(w *scenario.World, seed uint64, opt Options) *world {
 		b.addNeighbourFaces()
 	}
 	b.addFlows()
+	if err := b.schedule(); err != nil {
+		return nil, err
+	}
 	mtu := 0
 	for i := range w.Links {
 		mtu = max(mtu, w.Links[i].AB.MTU, w.Links[i].BA.MTU)
 	}
 	b.net.seal(mtu)
-	return &b.world
+	return &b.world, nil
 }
 
 // world is a network with what its hosts run.
@@ -86,6 +89,7 @@ type world struct {
 	nodes     []*node.Node // by host; nil: a router
 	consumers []*consumer  // by host; nil: none
 	producers []*producer
+	recipes   []recipe // by host
 	flows     []*flow
 	left      int // flows that aren't over
 }
@@ -121,6 +125,7 @@ func (b *builder) addHost(i int) {
 	id := random.Uint64()
 	b.ids = append(b.ids, id)
 	b.nodes, b.consumers, b.producers = append(b.nodes, nil), append(b.consumers, nil), append(b.producers, nil)
+	b.recipes = append(b.recipes, recipe{})
 	if b.plain(i) {
 		h.router = &router{}
 		b.net.hosts = append(b.net.hosts, h)
@@ -133,20 +138,32 @@ func (b *builder) addHost(i int) {
 	if cfg.Relay && !n.MARS && !b.system.everyone {
 		cfg.Strategy = b.system.relays
 	}
-	b.nodes[i] = node.New(cfg)
-	h.m = b.nodes[i]
+	r := &b.recipes[i]
+	r.config = cfg
 	src := binary.BigEndian.AppendUint64(nil, id)
 	switch n.Role {
 	case scenario.Consumer:
-		c := &consumer{node: b.nodes[i], step: b.opt.Series, trace: b.opt.tracer}
+		c := &consumer{step: b.opt.Series, trace: b.opt.tracer}
 		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window})
-		b.nodes[i].Attach(0, c.engine)
-		b.consumers[i], h.app = c, c
+		b.consumers[i] = c
+		r.apps = func(now machine.Time, n *node.Node) turner {
+			c.node = n
+			n.Attach(now, c.engine)
+			return c
+		}
 	case scenario.Producer:
-		p := &producer{node: b.nodes[i], prefix: prefixOf(n), objects: make(map[string]*content)}
-		p.engine = publish.New(publish.Config{Prefix: p.prefix})
-		b.nodes[i].Attach(0, p.engine, p.prefix)
-		b.producers[i], h.app = p, p
+		p := &producer{prefix: prefixOf(n), objects: make(map[string]*content)}
+		b.producers[i] = p
+		r.apps = func(now machine.Time, n *node.Node) turner {
+			p.node, p.engine = n, publish.New(publish.Config{Prefix: p.prefix})
+			n.Attach(now, p.engine, p.prefix)
+			return p
+		}
+	}
+	b.nodes[i] = node.New(cfg)
+	h.m = b.nodes[i]
+	if r.apps != nil {
+		h.app = r.apps(0, b.nodes[i])
 	}
 	b.net.hosts = append(b.net.hosts, h)
 }
@@ -159,15 +176,21 @@ func prefixOf(n *scenario.Node) wire.Name {
 // addFace gives host a face that leaves by a link toward an address; peer is the face of the other end.
 func (b *builder) addFace(host, link int, addr int32, peer machine.FaceID) machine.FaceID {
 	h := &b.net.hosts[host]
-	h.ports = append(h.ports, port{link: b.g.directed(link, host), addr: addr, face: peer})
-	id := machine.FaceID(len(h.ports))
 	d := b.direction(link, host)
 	f := machine.Face{MTU: d.MTU - headerBytes}
 	if b.shapes(host) { // a MARS node knows the rate of its links, and so its Data queue is where packets wait
 		f.Rate = float64(d.Rate / 8 * float64(f.MTU) / float64(d.MTU))
 	}
+	h.ports = append(h.ports, port{link: b.g.directed(link, host), addr: addr, face: peer, config: f})
+	id := machine.FaceID(len(h.ports))
 	h.m.FaceUp(0, id, f)
 	return id
+}
+
+// addRoute installs a route to a producer.
+func (b *builder) addRoute(host, dest int, hop forward.NextHop) {
+	b.recipes[host].routes = append(b.recipes[host].routes, staticRoute{dest, hop})
+	b.nodes[host].AddRoute(0, b.producers[dest].prefix, hop)
 }
 
 // shapes tells whether a host runs the MARS strategy.
@@ -211,7 +234,7 @@ func (b *builder) addNeighbourFaces() {
 				}
 			}
 			for _, h := range hops {
-				b.nodes[i].AddRoute(0, b.producers[dest].prefix, forward.NextHop{Face: faces[i][h.link], Hops: h.hops})
+				b.addRoute(i, dest, forward.NextHop{Face: faces[i][h.link], Hops: h.hops})
 			}
 		}
 	}
@@ -259,7 +282,7 @@ func (b *builder) addDirectFaces() {
 			p := machine.FaceID(len(b.net.hosts[f.Producer].ports) + 1)
 			b.addFace(f.Consumer, up, b.g.address(down, f.Producer), p)
 			b.addFace(f.Producer, down, b.g.address(up, f.Consumer), c)
-			b.nodes[f.Consumer].AddRoute(0, b.producers[f.Producer].prefix, forward.NextHop{Face: c, Hops: 1})
+			b.addRoute(f.Consumer, f.Producer, forward.NextHop{Face: c, Hops: 1})
 		}
 	}
 }
