@@ -17,7 +17,6 @@ type bulk struct {
 	window           int
 	next, acked, end uint64
 	acks             []uint64
-	face             [1]machine.FaceID
 }
 
 const (

@@ -33,5 +33,3 @@ func (b *buffers) bytes(i int32) []byte {
 	return b.slabs[i/slabSlots][at : at+b.stride : at+b.stride]
 }
 
-// used is the number of slots taken.
-func (b *buffers) used() int { return len(b.slabs)*slabSlots - len(b.free) }
