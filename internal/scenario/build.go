@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -16,7 +15,7 @@ const (
 	maxFlows    = 10_000
 	maxPackets  = 1e9 // of all flows
 	maxFaults   = 1_000
-	maxExpanded = 1_000_000
+	maxExpanded = 300_000
 )
 
 // builder builds one World from the tree.
@@ -177,54 +176,6 @@ func (b *builder) find(key string, v *value, index map[string]int, what string) 
 		b.d.fail(v.at, key, ErrNode, nearest(name, known), "unknown %s %q", what, name)
 	}
 	return i, ok
-}
-
-// reachable wants a route for every flow.
-func (b *builder) reachable(root *value) {
-	at, key := root.at, "workload"
-	if f := root.field("workload"); f != nil {
-		at = f.at
-	}
-	for consumer := range b.w.Nodes {
-		var seen []bool
-		for _, f := range b.w.Flows {
-			if f.Consumer != consumer {
-				continue
-			}
-			if seen == nil {
-				seen = b.w.reach(consumer)
-			}
-			if !seen[f.Producer] {
-				names := []string{b.w.Nodes[f.Consumer].Name, b.w.Nodes[f.Producer].Name}
-				b.d.fail(at, key, ErrRoute, "add the links between (consumers and producers carry nobody else's traffic)",
-					"flow %s has no route from %s", f.Name, strings.Join(names, " to "))
-			}
-		}
-	}
-}
-
-// reach returns which nodes can be reached from one, through relays and routers.
-func (w *World) reach(from int) []bool {
-	neighbours := make([][]int, len(w.Nodes))
-	for _, l := range w.Links {
-		neighbours[l.A] = append(neighbours[l.A], l.B)
-		neighbours[l.B] = append(neighbours[l.B], l.A)
-	}
-	seen := make([]bool, len(w.Nodes))
-	seen[from] = true
-	for queue := []int{from}; len(queue) > 0; queue = queue[1:] {
-		n := queue[0]
-		if n != from && (w.Nodes[n].Role == Consumer || w.Nodes[n].Role == Producer) {
-			continue
-		}
-		for _, m := range neighbours[n] {
-			if !seen[m] {
-				seen[m] = true
-				queue = append(queue, m)
-			}
-		}
-	}
-	return seen
 }
 
 // faultKinds say what each fault needs.

@@ -86,12 +86,6 @@ func (s *Scenario) readSweep(top *section) {
 	}
 }
 
-// metrics are the names that paper values may have: the fields of Summary.
-var metrics = []string{
-	"max_t95_s", "max_t95_after_discovery_s", "median_t95_s", "min_t95_s", "max_t100_s", "tail_s", "tail_share", "jain",
-	"jain_min", "overhead", "retransmit_ratio", "paths", "discovery_ms", "bound_ratio",
-}
-
 func (s *Scenario) readPaper(d *decoder, key string, v *value) {
 	sec := d.section(key, v)
 	var p PaperPoint

@@ -72,7 +72,8 @@ type WireBound struct {
 	BytesPerByte float64 `json:"bytes_per_payload_byte"`
 }
 
-// Estimate is a statistic over seeds with its bootstrap confidence interval.
+// Estimate is a statistic over seeds with its bootstrap confidence interval. −1 stands for what is not known because flows had
+// not ended at the limit: for times it means later than that.
 type Estimate struct {
 	Median float64    `json:"median"`
 	CI95   [2]float64 `json:"ci95"`
@@ -91,10 +92,12 @@ type Summary struct {
 	MinJain              Estimate `json:"jain_min"`   // of the groups
 	Overhead             Estimate `json:"overhead"`   // IP bytes sent on all links per payload byte and link of the shortest path, less 1
 	RetransmitRatio      Estimate `json:"retransmit_ratio"`
-	Paths                Estimate `json:"paths"`        // validated by the source, median over flows
-	DiscoveryMS          Estimate `json:"discovery_ms"` // median over groups of the slowest of the group, as the paper counts
-	BoundRatio           Estimate `json:"bound_ratio"`  // max T95 over its wire bound
-	Unfinished           int      `json:"unfinished"`   // flows that had not ended at the limit, over all runs
+	Paths                Estimate `json:"paths"`           // validated by the source, median over flows
+	DiscoveryMS          Estimate `json:"discovery_ms"`    // median over groups of the slowest of the group, as the paper counts
+	DiscoveryShare       Estimate `json:"discovery_share"` // median over flows of discovery ÷ T100
+	BoundRatio           Estimate `json:"bound_ratio"`     // max T95 over its wire bound
+	Unfinished           int      `json:"unfinished"`      // flows that had not ended at the limit, over all runs
+	Flows                int      `json:"flows"`           // of that many
 }
 
 // Run is one system with one seed.
