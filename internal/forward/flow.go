@@ -11,7 +11,10 @@ const (
 	DefaultInterestQueue = 100
 	// DefaultCost is charged for an Interest without a size hint, bytes of expected Data.
 	DefaultCost = wire.ChunkSize
-	// DefaultMaxFlows bounds the flows that a forwarder remembers; the longest idle one goes first.
+	// minCost is charged at least: what claims to bring nothing would have endless turns.
+	minCost = 500
+	// DefaultMaxFlows bounds the flows that a forwarder remembers; one downstream face may have a quarter of them. The one used
+	// longest ago goes first.
 	DefaultMaxFlows = 65536
 	// scanLimit bounds how far a face looks past queued Interests that it must not take.
 	scanLimit = 16
@@ -33,6 +36,11 @@ type flow struct {
 	epochs  []*discovery // oldest first; at the source the first is in use and a second is being discovered
 	source  bool         // its consumer is an application here
 	evicted bool
+	entries siblings // pending Interests for Data
+	place   int      // in flows.order
+
+	owner        *ingress // the face that it counts for
+	older, newer *flow    // of the same face, by last use
 
 	// At the source:
 	probing     bool // listed in flows.probing

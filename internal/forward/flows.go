@@ -31,7 +31,9 @@ type flows struct {
 	fib     fib
 	pit     pit
 	flows   map[uint64]*flow // by hash of (dest, src)
-	order   []*flow          // all flows, oldest first use first: eviction without walking a map
+	order   []*flow          // all flows, in an order that repeats
+	heavy   heavy            // faces by their flows
+	weight  int              // of all flows
 	ups     map[machine.FaceID]*upstream
 	upList  []*upstream // by face, for fixed order
 	out     []outbound  // packets for the link side
@@ -87,6 +89,9 @@ func (s *flows) faceDown(now machine.Time, id machine.FaceID) {
 
 // faceGone forgets a face altogether.
 func (s *flows) faceGone(id machine.FaceID) {
+	if u := s.ups[id]; u != nil {
+		u.asks.gone = true
+	}
 	delete(s.ups, id)
 	s.upList = slices.DeleteFunc(s.upList, func(u *upstream) bool { return u.face == id })
 	s.fib.version++
@@ -144,7 +149,7 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 			return
 		}
 	}
-	if !local && e.disc != nil && s.uphill(now, e, hdr) {
+	if !local && e.disc != nil && s.uphill(now, in, e, hdr) {
 		s.drop(DropLoop)
 		s.nack(in, tok, i.Wire, wire.NackLoop)
 		return
@@ -175,7 +180,8 @@ func (e *entry) setNonce(nonce uint32) {
 }
 
 func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr *wire.Packet, tok token, i *wire.Interest) {
-	if s.pit.live >= s.cfg.MaxPIT {
+	asks := s.ups[in].asks
+	if !s.affordsEntry(asks, len(i.Wire)) {
 		s.drop(DropPITFull)
 		s.nack(in, tok, i.Wire, wire.NackCongestion)
 		return
@@ -196,6 +202,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 		return
 	}
 	e := s.pit.insert(i.Wire)
+	asks.charge(e)
 	if i.HasHopLimit && !local {
 		e.interest.PatchHopLimit(e.buf, i.HopLimit-1)
 		e.interest.HopLimit = i.HopLimit - 1
@@ -203,7 +210,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	e.hdr.Label, e.hdr.HasLabel, e.hdr.SizeHint = hdr.Label, hdr.HasLabel, hdr.SizeHint
 	e.cost = DefaultCost
 	if hdr.SizeHint > 0 {
-		e.cost = float64(min(hdr.SizeHint, bufferSize))
+		e.cost = float64(min(max(hdr.SizeHint, minCost), bufferSize))
 	}
 	e.expiry = now
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
@@ -261,7 +268,7 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 		return
 	}
 	u := s.ups[from]
-	s.learn(now, u, e, o, hdr, len(d.Wire))
+	s.learn(now, u, e, o, hdr, d)
 	s.uncharge(e)
 	down := packet{buf: body, wire: d.Wire, data: true, queued: now}
 	down.hdr.PathTag, down.hdr.HasPathTag = mixTag(hdr.PathTag, from), true
@@ -287,8 +294,13 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	s.forget(e)
 }
 
+const (
+	refusalShare = 16   // Data of less than this part of what was expected counts as one
+	headroom     = 1000 // bytes that a Data packet may have beside the content that was expected
+)
+
 // learn feeds what a Data packet tells about the face it came by into that face's controller.
-func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr *wire.Packet, size int) {
+func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr *wire.Packet, d *wire.Data) {
 	if u == nil || u.local {
 		return
 	}
@@ -302,7 +314,21 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 	if len(e.out) == 1 { // of an Interest sent twice nobody knows which one was answered (Karn)
 		u.onRTT(now - o.sent)
 	}
-	u.ctrl.OnDelivered(now, float64(size))
+	size := float64(len(d.Wire))
+	if d.ContentType == wire.ContentNack || size < e.cost/refusalShare {
+		// A refusal tells nothing of what the path carries. Taken for a delivery it would make B̂, and with it R, next to nothing.
+		if o.charge {
+			u.tokens += e.cost - size
+		}
+		return
+	}
+	if over := size - e.cost; over > headroom { // its size hint was too small
+		u.tokens -= over
+		if l := laneOf(e.flow.lanes, u); l != nil {
+			l.overdraw(over)
+		}
+	}
+	u.ctrl.OnDelivered(now, size)
 	if hdr.HasFeedback {
 		qInt, qData := occupancy(&hdr.Feedback)
 		u.ctrl.OnFeedback(now, qInt, qData)
@@ -329,6 +355,9 @@ func (s *flows) onNack(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 		s.wakeAll(u)
 	}
 	o.dead = true
+	if o.charge && u != nil && hdr.NackReason != wire.NackCongestion {
+		u.tokens += e.cost // nothing comes for it
+	}
 	s.unchargeOne(o)
 	switch {
 	case e.probe:

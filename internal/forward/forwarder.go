@@ -17,6 +17,7 @@ type Config struct {
 	InterestQueue int      // capacity of each flow's Interest queue, Interests
 	MaxPIT        int      // pending Interests, in all
 	MaxFlows      int      // flows remembered
+	MaxFaceFlows  int      // flows remembered for one downstream face; a name counts once per 256 bytes
 	Discovery     DiscoveryMode
 	// DataAfterDiscovery holds a new flow's Interests for Data until its first discovery has ended, as in the paper's
 	// measurements. Otherwise they start at once, on the shortest faces (protocol.md §5.4).
@@ -115,6 +116,9 @@ func New(cfg Config) *Forwarder {
 	}
 	if cfg.MaxFlows == 0 {
 		cfg.MaxFlows = DefaultMaxFlows
+	}
+	if cfg.MaxFaceFlows == 0 {
+		cfg.MaxFaceFlows = max(cfg.MaxFlows/4, min(cfg.MaxFlows, 2))
 	}
 	fw := &Forwarder{cfg: cfg, faces: make(map[machine.FaceID]*face)}
 	fw.flows = newFlows(cfg, &fw.bufs, &fw.dropped)

@@ -40,6 +40,9 @@ type entry struct {
 	hdr      wire.Packet // hop fields to send with it: label, size hint
 	cost     float64     // Data bytes it is expected to bring
 	flow     *flow
+	elder    *entry // of the same flow
+	younger  *entry
+	payer    *ingress   // counts it
 	disc     *discovery // the epoch that it belongs to
 	owner    *flow      // a probe of our own: the flow it is for
 	probe    bool       // a PD Interest
@@ -72,6 +75,7 @@ type pit struct {
 	byHash  map[uint64]*entry
 	wheel   wheel
 	live    int
+	bytes   int // entry.size of all
 }
 
 func newPIT(seed uint64) pit {
@@ -79,6 +83,12 @@ func newPIT(seed uint64) pit {
 }
 
 const pitTokenLen = 6
+
+// What a free entry keeps for the next Interest: few are larger, and those aren't worth keeping room for.
+const (
+	keptBuffer  = 512 // bytes
+	keptRecords = 8
+)
 
 // maxPrefixMatch bounds the components of a CanBePrefix Interest that Data without a token is matched with.
 const maxPrefixMatch = 64
@@ -130,10 +140,18 @@ func (p *pit) insert(encoded []byte) *entry {
 	e.chain = p.byHash[e.hash]
 	p.byHash[e.hash] = e
 	p.live++
+	p.bytes += e.size()
 	return e
 }
 
 func (p *pit) remove(e *entry) {
+	p.bytes -= e.size()
+	if e.payer != nil {
+		e.payer.pending -= e.size()
+	}
+	if e.flow != nil {
+		e.flow.entries.remove(e)
+	}
 	if e.chain == nil && p.byHash[e.hash] == e {
 		delete(p.byHash, e.hash)
 	} else {
@@ -149,7 +167,14 @@ func (p *pit) remove(e *entry) {
 	}
 	p.wheel.disarm(e)
 	e.live, e.chain, e.flow, e.queued, e.avoid = false, nil, nil, false, 0
-	e.disc, e.owner, e.probe, e.probeIdx, e.lost = nil, nil, false, 0, false
+	e.disc, e.owner, e.probe, e.probeIdx, e.lost, e.payer = nil, nil, false, 0, false, nil
+	e.interest = wire.Interest{}
+	if cap(e.buf) > keptBuffer {
+		e.buf = nil
+	}
+	if cap(e.in) > keptRecords {
+		e.in = nil
+	}
 	e.in, e.out, e.hdr = e.in[:0], e.out[:0], wire.Packet{}
 	p.free = append(p.free, e)
 	p.live--

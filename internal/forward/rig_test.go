@@ -172,6 +172,37 @@ func (r *rig) transmitted(face machine.FaceID, datagram []byte) {
 	}
 }
 
+// checkShares checks what is counted for each downstream face.
+func (r *rig) checkShares() {
+	r.t.Helper()
+	s := &r.fw.flows
+	pending, weight := make(map[*ingress]int), make(map[*ingress]int)
+	bytes, total := 0, 0
+	for _, e := range s.pit.entries {
+		if e.live {
+			bytes += e.size()
+		}
+		if e.live && e.payer != nil {
+			pending[e.payer] += e.size()
+		}
+	}
+	for i, f := range s.order {
+		weight[f.owner] += weigh(f.name)
+		total += weigh(f.name)
+		if f.place != i || f.evicted || s.flows[f.name.Hash(s.pit.seed)] != f {
+			r.t.Fatalf("flow %v isn't where it should be", f.name)
+		}
+	}
+	if bytes != s.pit.bytes || total != s.weight || len(weight) != len(s.heavy) {
+		r.t.Fatalf("%d bytes pending, counted %d; flows weigh %d, counted %d", bytes, s.pit.bytes, total, s.weight)
+	}
+	for _, u := range s.upList {
+		if o := u.asks; o.pending != pending[o] || o.weight != weight[o] || o.weight > s.cfg.MaxFaceFlows {
+			r.t.Fatalf("face %d: %d bytes pending, counted %d; flows weigh %d, counted %d", u.face, pending[o], o.pending, weight[o], o.weight)
+		}
+	}
+}
+
 // check panics the test when the forwarder's books don't balance.
 func (r *rig) check() {
 	r.t.Helper()
@@ -202,6 +233,7 @@ func (r *rig) check() {
 	if live != s.pit.live || live != s.pit.wheel.n {
 		r.t.Fatalf("%d entries live, the table says %d, the wheel %d", live, s.pit.live, s.pit.wheel.n)
 	}
+	r.checkShares()
 	for _, f := range s.order {
 		if f.live != queued[f] {
 			r.t.Fatalf("flow %v counts %d queued Interests, there are %d", f.name, f.live, queued[f])

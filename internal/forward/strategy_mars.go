@@ -5,8 +5,9 @@ import (
 	"mars/internal/wire"
 )
 
-// flowOf finds or makes the flow of a name with a MARS marker.
-func (s *flows) flowOf(now machine.Time, name wire.FlowName) *flow {
+// flowOf finds or makes the flow of a name with a MARS marker, for face in.
+func (s *flows) flowOf(now machine.Time, in machine.FaceID, name wire.FlowName) *flow {
+	o := s.ups[in].asks
 	key := name.Flow.Hash(s.pit.seed)
 	f := s.flows[key]
 	if f != nil && !f.name.Equal(name.Flow) { // a collision of keyed hashes: best effort, the older flow goes
@@ -14,13 +15,14 @@ func (s *flows) flowOf(now machine.Time, name wire.FlowName) *flow {
 		f = nil
 	}
 	if f == nil {
-		if len(s.order) >= s.cfg.MaxFlows {
-			s.evictIdlest()
-		}
+		s.makeRoom(o, name.Flow)
 		full := name.Flow.Clone()
-		f = &flow{name: full, dest: full.Prefix(name.Dest.Len()), src: append([]byte(nil), name.Src...)}
+		f = &flow{name: full, dest: full.Prefix(name.Dest.Len()), src: append([]byte(nil), name.Src...), place: len(s.order)}
 		s.flows[key] = f
 		s.order = append(s.order, f)
+		s.own(o, f)
+	} else {
+		s.touch(o, f)
 	}
 	f.used = now
 	return f
@@ -33,7 +35,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 	if name.Kind == wire.Plain || !local && !hdr.HasLabel {
 		return false
 	}
-	f := s.flowOf(now, name)
+	f := s.flowOf(now, in, name)
 	var d *discovery
 	if local {
 		if name.Kind == wire.Discovery { // probing is this node's business
@@ -73,14 +75,15 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 	}
 	d.noteIngress(in, max(d.first, 0))
 	e.flow = f
+	f.entries.push(e)
 	s.express(now, e, false)
 	return true
 }
 
 // uphill tells whether an Interest from another node must be refused though its name is pending here: it may be this very
 // Interest, come around with a new nonce, and would wait for itself.
-func (s *flows) uphill(now machine.Time, e *entry, hdr *wire.Packet) bool {
-	f := s.flowOf(now, wire.SplitFlow(e.interest.Name))
+func (s *flows) uphill(now machine.Time, in machine.FaceID, e *entry, hdr *wire.Packet) bool {
+	f := s.flowOf(now, in, wire.SplitFlow(e.interest.Name))
 	if f.source {
 		return s.cfg.faults&faultSource == 0
 	}
@@ -235,13 +238,13 @@ func (s *flows) wakeIdlest(now machine.Time, e *entry) bool {
 
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
 func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again machine.Time) {
-	if len(u.active) == 0 || !u.up {
+	if u.turns.at == nil || !u.up {
 		u.backlog = false
 		return p, false, machine.Never
 	}
 	if ok, at := u.affords(now); !ok {
 		// Several Interests may have been queued before this face was asked: others may take what it can't.
-		if e := u.active[u.turn].flow.oldest(); e != nil {
+		if e := u.turn().oldest(); e != nil {
 			s.wakeIdlest(now, e)
 		}
 		return p, false, at
@@ -303,8 +306,9 @@ func (s *flows) reconsider(f *flow) {
 	if f.live == 0 {
 		return
 	}
-	for _, e := range s.pit.entries {
-		if !e.live || e.flow != f || !e.queued {
+	for e, next := f.entries.first, (*entry)(nil); e != nil; e = next {
+		next = e.younger
+		if !e.queued {
 			continue
 		}
 		if f.source && len(f.epochs) > 0 && e.disc != f.epochs[0] {
@@ -361,44 +365,4 @@ func (s *flows) replaceable(u *upstream) bool {
 		}
 	}
 	return false
-}
-
-// evictIdlest makes room for a flow: the idle one that was used longest ago, else the one used longest ago.
-func (s *flows) evictIdlest() {
-	var victim *flow
-	for _, f := range s.order {
-		switch {
-		case victim == nil, f.live == 0 && victim.live > 0:
-			victim = f
-		case (f.live == 0) == (victim.live == 0) && f.used < victim.used:
-			victim = f
-		}
-	}
-	s.evict(victim)
-}
-
-// evict forgets a flow. Interests that it still queues get a Nack(Congestion); those on their way lose their flow and
-// are answered like unshaped ones.
-func (s *flows) evict(f *flow) {
-	for _, e := range s.pit.entries {
-		if !e.live || e.flow != f {
-			continue
-		}
-		if e.queued {
-			s.fail(e, wire.NackCongestion)
-			continue
-		}
-		e.flow = nil
-	}
-	for _, l := range f.lanes {
-		l.up.drop(l)
-	}
-	f.epochs, f.lanes, f.evicted = nil, nil, true
-	delete(s.flows, f.name.Hash(s.pit.seed))
-	for i := range s.order {
-		if s.order[i] == f {
-			s.order = append(s.order[:i], s.order[i+1:]...)
-			break
-		}
-	}
 }

@@ -36,8 +36,8 @@ type upstream struct {
 	backlog bool // Interests wait for tokens
 	resume  machine.Time
 
-	active []*lane // flows with Interests for this face, in deficit round robin
-	turn   int
+	turns          // of the flows with Interests for this face
+	asks  *ingress // what the same face asks here
 
 	outstanding int          // Interests sent and not answered
 	silentSince machine.Time // when the oldest reason to expect an answer began
@@ -48,18 +48,10 @@ type upstream struct {
 	sent        uint64 // Interests sent through Algorithm 1's gate
 }
 
-// lane is one flow on one of its valid upstream faces.
-type lane struct {
-	flow    *flow
-	up      *upstream
-	deficit float64 // bytes
-	active  bool
-}
-
 func newUpstream(id machine.FaceID, f machine.Face) *upstream {
 	return &upstream{
 		face: id, local: f.Local, up: true,
-		ctrl: newFaceController(),
+		ctrl: newFaceController(), turns: turns{groups: make(map[*ingress]*group)}, asks: &ingress{face: id, heap: -1},
 	}
 }
 
@@ -158,61 +150,3 @@ func (u *upstream) suspend(now machine.Time) {
 	u.backoff = probeMin
 	u.probeAt = now + u.backoff
 }
-
-// activate puts a lane into the face's round.
-func (u *upstream) activate(l *lane) {
-	if !l.active {
-		l.active, l.deficit = true, 0
-		u.active = append(u.active, l)
-	}
-}
-
-func (u *upstream) deactivate(i int) {
-	u.active[i].active = false
-	u.active = append(u.active[:i], u.active[i+1:]...)
-	if u.turn > i {
-		u.turn--
-	}
-	if u.turn >= len(u.active) {
-		u.turn = 0
-	}
-}
-
-// drop takes a lane out of the face's round.
-func (u *upstream) drop(l *lane) {
-	for i := range u.active {
-		if u.active[i] == l {
-			u.deactivate(i)
-			return
-		}
-	}
-}
-
-// pull takes the next Interest by deficit round robin in bytes over the active flows (MARS paper §III-D says round
-// robin; bytes make unequal chunk sizes fair). nil: no flow has one for this face.
-func (u *upstream) pull() *entry {
-	for len(u.active) > 0 {
-		l := u.active[u.turn]
-		q, i, e := l.flow.next(u.face)
-		if e == nil {
-			u.deactivate(u.turn)
-			continue
-		}
-		if l.deficit < e.cost {
-			l.deficit += quantum
-			if len(u.active) > 1 {
-				u.turn = (u.turn + 1) % len(u.active)
-			}
-			continue
-		}
-		l.deficit -= e.cost
-		q.take(i)
-		e.queued = false
-		l.flow.live--
-		return e
-	}
-	return nil
-}
-
-// quantum is what a flow may send in one turn, bytes: at least the largest packet, so that every turn sends one.
-const quantum = float64(bufferSize)
