@@ -18,6 +18,26 @@ type Control struct {
 // isControl tells whether an Interest is a control message.
 func isControl(i *wire.Interest) bool { return i.HasParameters && i.Name.HasPrefix(controlName) }
 
+// maxControl bounds the messages that wait to be taken: whoever composes the node takes them after every packet.
+const maxControl = 256
+
+// takeIn keeps a control message for TakeControl.
+func (fw *Forwarder) takeIn(fc *face, message []byte) {
+	if len(fw.control) >= maxControl {
+		fw.dropped[DropControl]++
+		fc.n.Drops++
+		return
+	}
+	fw.control = append(fw.control, Control{fc.id, append([]byte(nil), message...)})
+}
+
+// DropControl drops, and counts, the control messages that have come: for nodes without routing.
+func (fw *Forwarder) DropControl() {
+	fw.dropped[DropControl] += uint64(len(fw.control))
+	clear(fw.control)
+	fw.control = fw.control[:0]
+}
+
 // TakeControl appends the control messages that came from neighbours since the last call to dst.
 func (fw *Forwarder) TakeControl(dst []Control) []Control {
 	dst = append(dst, fw.control...)

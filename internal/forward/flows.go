@@ -158,20 +158,38 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 	repeated := again != nil && again.nonce == i.Nonce // the network duplicated it
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
-	if i.HasHopLimit && !local && i.HopLimit-1 > e.interest.HopLimit && e.interest.PatchHopLimit(e.buf, i.HopLimit-1) {
-		e.interest.HopLimit = i.HopLimit - 1 // this one came by a shorter way and may go further
-	}
+	further := s.extend(e, local, i)
 	switch {
 	case repeated:
 		s.drop(DropDuplicateInterest)
 	case e.queued:
 		// Still waiting here: merged by name.
-	case again == nil && e.waiting():
+	case again == nil && e.waiting() && !further:
 		// Another downstream wants the same: aggregated.
 	default:
 		e.setNonce(i.Nonce)
 		s.express(now, e, true)
 	}
+}
+
+// extend lets a pending Interest go as far as one that asks for the same: true if that is further than before. The first to ask
+// could otherwise keep others from an object by a small HopLimit.
+func (s *flows) extend(e *entry, local bool, i *wire.Interest) bool {
+	limit := uint8(255)
+	if i.HasHopLimit {
+		limit = i.HopLimit
+		if !local {
+			limit--
+		}
+	}
+	if local && e.disc != nil {
+		limit = min(limit, uint8(e.disc.room)) // as when it was new
+	}
+	if !e.interest.HasHopLimit || limit <= e.interest.HopLimit || !e.interest.PatchHopLimit(e.buf, limit) {
+		return false
+	}
+	e.interest.HopLimit = limit
+	return true
 }
 
 func (e *entry) setNonce(nonce uint32) {

@@ -51,12 +51,13 @@ const (
 	DropFaceDown                     // its face is gone
 	DropScope                        // /localhost from another node
 	DropNack                         // Nack for a peer that may not know what it is
+	DropControl                      // routing message that nobody here takes
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
-	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted",
+	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted", "control",
 }
 
 func (r DropReason) String() string { return dropNames[r] }
@@ -266,7 +267,7 @@ func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body [
 		fw.flows.onNack(now, fc.id, hdr, &fw.interest)
 	case !fc.link.Local && isControl(&fw.interest):
 		fc.mars = true
-		fw.control = append(fw.control, Control{fc.id, append([]byte(nil), fw.interest.Parameters...)})
+		fw.takeIn(fc, fw.interest.Parameters)
 	case fw.localhost(fc, hdr, &fw.interest):
 	default:
 		fc.n.InterestsIn++

@@ -10,6 +10,7 @@ import (
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/publish"
+	"mars/internal/route"
 	"mars/internal/wire"
 )
 
@@ -105,5 +106,30 @@ func testReplaced(t *testing.T, at end, route string) {
 	}
 	if len(n.onDemand) != 1 {
 		t.Errorf("%d on-demand faces are known", len(n.onDemand))
+	}
+}
+
+// TestControlWithoutRouting: a node without routing keeps none of the routing messages that come.
+func TestControlWithoutRouting(t *testing.T) {
+	silent, speaks := New(forward.Config{Seed: 1}), New(forward.Config{Seed: 2})
+	speaks.EnableRouting(route.Config{ID: 2, Boot: 2, Seed: 2})
+	for _, n := range []*Node{silent, speaks} {
+		n.FaceUp(0, 1, machine.Face{MTU: 1400})
+	}
+	var buf [9000]byte
+	came := uint64(0)
+	for now := machine.Time(0); now < 10*machine.Second; now = speaks.Deadline() {
+		speaks.Advance(now)
+		for {
+			size, _ := speaks.Transmit(now, 1, buf[:])
+			if size <= 0 {
+				break
+			}
+			silent.Receive(now, 1, 0, buf[:size])
+			came++
+		}
+	}
+	if got := silent.Forwarder().Dropped(forward.DropControl); came < 3 || got != came {
+		t.Errorf("%d routing messages came, %d were dropped", came, got)
 	}
 }

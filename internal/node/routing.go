@@ -51,6 +51,7 @@ func (n *Node) Topology() []route.Node {
 func (n *Node) exchange(now machine.Time) bool {
 	r := n.routing
 	if r == nil {
+		n.fw.DropControl()
 		return false
 	}
 	r.control = n.fw.TakeControl(r.control[:0])

@@ -200,13 +200,15 @@ const (
 )
 
 // Hash mixes the name with seed. It is fast, the same on every architecture, and not cryptographic: with a secret
-// seed strangers can't aim at collisions.
+// seed strangers can't aim at collisions. Each pair of words is keyed with the seed before it is multiplied, and what was
+// mixed so far stays beside the product: no word can be chosen to erase it.
 func (n Name) Hash(seed uint64) uint64 {
 	b := []byte(n)
 	size := uint64(len(b))
-	h := seed ^ hash0
+	k0, k1 := mix(seed^hash0, hash1), mix(seed^hash2, hash3)
+	h := seed ^ k0
 	for len(b) > 16 {
-		h = mix(binary.LittleEndian.Uint64(b)^hash1, binary.LittleEndian.Uint64(b[8:])^h)
+		h = bits.RotateLeft64(h, 29) ^ mix(binary.LittleEndian.Uint64(b)^k0, binary.LittleEndian.Uint64(b[8:])^k1^h)
 		b = b[16:]
 	}
 	// The tail overlaps what was mixed rather than being padded; size tells tails of equal bytes apart.
@@ -219,7 +221,8 @@ func (n Name) Hash(seed uint64) uint64 {
 	case k > 0:
 		x = uint64(b[0])<<16 | uint64(b[k/2])<<8 | uint64(b[k-1])
 	}
-	return mix(mix(x^hash2, y^h)^hash3, size^hash1)
+	h = bits.RotateLeft64(h, 29) ^ mix(x^k0, y^k1^h)
+	return mix(h^hash3, size^k1) ^ h
 }
 
 // mix folds the 128-bit product of a and b.
