@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"mars/internal/fetch"
@@ -22,6 +23,7 @@ type world struct {
 	peers map[end]end
 	queue []flight // sorted by due
 	delay machine.Time
+	slow  map[end]machine.Time // delays of links that have another one, by the end that sends
 	loss  float64
 	rng   *rand.Rand
 }
@@ -38,7 +40,7 @@ type flight struct {
 }
 
 func newWorld(t *testing.T) *world {
-	return &world{t: t, peers: map[end]end{}, delay: 5 * machine.Millisecond, rng: rand.New(rand.NewPCG(1, 2))}
+	return &world{t: t, peers: map[end]end{}, delay: 5 * machine.Millisecond, slow: map[end]machine.Time{}, rng: rand.New(rand.NewPCG(1, 2))}
 }
 
 func (w *world) add(relay bool) int {
@@ -66,7 +68,15 @@ func (w *world) drain() {
 				if w.rng.Float64() < w.loss {
 					continue
 				}
-				w.queue = append(w.queue, flight{w.now + w.delay, w.peers[end{i, f}], bytes.Clone(buf[:size])})
+				due := w.now + w.delay
+				if d, ok := w.slow[end{i, f}]; ok {
+					due = w.now + d
+				}
+				at := len(w.queue)
+				for at > 0 && w.queue[at-1].due > due {
+					at--
+				}
+				w.queue = slices.Insert(w.queue, at, flight{due, w.peers[end{i, f}], bytes.Clone(buf[:size])})
 			}
 		}
 	}
