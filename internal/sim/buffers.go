@@ -32,4 +32,3 @@ func (b *buffers) bytes(i int32) []byte {
 	at := int(i%slabSlots) * b.stride
 	return b.slabs[i/slabSlots][at : at+b.stride : at+b.stride]
 }
-

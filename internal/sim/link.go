@@ -49,7 +49,7 @@ type link struct {
 	jitterOf *rand.Rand
 	mark     marker // nil: drop-tail
 
-	bytes, packets, drops, losses, marks int64
+	bytes, packets, taken, drops, losses, marks int64
 }
 
 // rateShift is the fixed point of perByte.
@@ -180,6 +180,7 @@ func (l *link) take() packet {
 	p := l.ring[l.head&uint32(len(l.ring)-1)]
 	l.head++
 	l.n--
+	l.taken++
 	if l.gone > 0 {
 		l.gone--
 	} else {

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"mars/internal/machine"
 	"mars/internal/scenario"
@@ -44,7 +45,35 @@ func Run(w *scenario.World, systemName string, seed uint64, opt Options) (scenar
 			return scenario.Run{}, fmt.Errorf("write the trace: %w", err)
 		}
 	}
+	if err := world.audit(); err != nil {
+		return scenario.Run{}, err
+	}
 	return world.result(opt), nil
+}
+
+// audit checks the books of every link: no more left than its rate carries, and what was taken in has arrived or is under way.
+func (w *world) audit() error {
+	now := w.net.now
+	for i := range w.net.links {
+		l := &w.net.links[i]
+		if l.taken+int64(l.n) != l.packets {
+			return fmt.Errorf("link %s: %d packets were taken in, %d arrived and %d are under way", l.name, l.packets, l.taken, l.n)
+		}
+		l.settle(now)
+		if w.rated(i / 2) {
+			continue
+		}
+		sent := machine.Time(uint64(l.bytes-int64(l.wait)) * l.perByte >> rateShift)
+		if sent > now+machine.Time(l.packets) { // a rounding of 1 ns per packet
+			return fmt.Errorf("link %s: what it sent takes %v ns at its rate, and only %v ns have passed", l.name, sent, now)
+		}
+	}
+	return nil
+}
+
+// rated tells whether a fault changes the rate of a link.
+func (w *world) rated(link int) bool {
+	return slices.ContainsFunc(w.w.Faults, func(f scenario.Fault) bool { return f.Kind == scenario.SetRate && f.Link == link })
 }
 
 // run plays until every flow is over, or to the limit.
