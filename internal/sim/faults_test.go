@@ -11,7 +11,9 @@ import (
 // twoWays joins a consumer and a producer by two relays: links 0 and 1 by the first, 2 and 3 by the second.
 func twoWays(size int64, faults ...scenario.Fault) *scenario.World {
 	w := &scenario.World{Limit: 60 * time.Second, Faults: faults, Nodes: []scenario.Node{
-		{Name: "con", Role: scenario.Consumer}, {Name: "r1", Role: scenario.Relay}, {Name: "r2", Role: scenario.Relay},
+		{Name: "con", Role: scenario.Consumer},
+		{Name: "r1", Role: scenario.Relay},
+		{Name: "r2", Role: scenario.Relay},
 		{Name: "pro", Role: scenario.Producer},
 	}}
 	for _, l := range [][2]int{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {

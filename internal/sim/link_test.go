@@ -118,7 +118,7 @@ func TestCoDelMarks(t *testing.T) {
 	var at []float64
 	for now := machine.Time(0); now < 600*machine.Millisecond; now += machine.Millisecond {
 		if c.marks(now, now+20*machine.Millisecond, 10) {
-			at = append(at, (now + 20*machine.Millisecond).Seconds()*1e3)
+			at = append(at, (now+20*machine.Millisecond).Seconds()*1e3)
 		}
 	}
 	want := []float64{120, 220, 291, 349, 399, 444, 484, 522, 558, 591}
