@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/vbauerster/cupwriter"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"mars"
+	"mars/internal/machine"
+	"mars/internal/scenario"
+	"mars/internal/sim"
+)
+
+func simCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "sim",
+		Short: "Run scenarios in a deterministic simulator",
+		Long: `Runs the protocol code of MARS in a simulated world: the same seed gives the same result to the bit, on every machine.
+A scenario file says what is run: topology, workload, losses, faults, systems to compare (docs/scenarios.md).`,
+	}
+	c.AddCommand(simRunCommand(), simSystemsCommand())
+	return c
+}
+
+// simFlags are the flags of `mars sim run`.
+type simFlags struct {
+	systems   []string
+	seeds     int
+	firstSeed uint64
+	workers   int
+	points    []string
+	json      bool
+	out       string
+	trace     bool
+	every     int64
+	quiet     bool
+}
+
+func simRunCommand() *cobra.Command {
+	var f simFlags
+	c := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Run a scenario and print a table beside the physical limit and the paper's values",
+		Long: `Runs every point of the scenario's sweep with every system and every seed, several runs at once, and prints a table: for
+each system the median over the seeds with its 95% confidence interval, the limit of physics, and the value of the source
+paper where it has one.`,
+		Example: `  mars sim run scenarios/two-paths.yaml
+  mars sim run scenarios/mars-emulation-heterogeneous.yaml --system MARS-paper --point loss=0 --seeds 5
+  mars sim run scenarios/mars-sim-10core.yaml --json -o results`,
+		Args: exactly(1, "the FILE of a scenario"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+	}
+	fl := c.Flags()
+	fl.StringArrayVar(&f.systems, "system", nil, "run only the system `NAME` (may be repeated; mars sim systems lists them)")
+	fl.IntVar(&f.seeds, "seeds", 0, "run `N` seeds instead of the scenario's number")
+	fl.Uint64Var(&f.firstSeed, "first-seed", 0, "begin with seed `S` instead of the scenario's")
+	fl.IntVar(&f.workers, "workers", 0, "run `N` at once (default: one per processor); the result doesn't depend on it")
+	fl.StringArrayVar(&f.points, "point", nil, "run only the points of the sweep with `PARAM=VALUE` (may be repeated)")
+	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json)")
+	fl.StringVarP(&f.out, "output", "o", "", "also write result.json, and what --trace asks for, to the directory `DIR`")
+	fl.BoolVar(&f.trace, "trace", false, "write a trace of every run to the directory of -o, as NDJSON")
+	fl.Int64Var(&f.every, "trace-every", 1, "trace every `N`-th packet of a link only")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
+	return c
+}
+
+func simSystemsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "systems",
+		Short: "List the systems that can be simulated",
+		Args:  exactly(0, "it takes no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range sim.Systems() {
+				fmt.Fprintln(c.OutOrStdout(), name)
+			}
+			return nil
+		},
+	}
+}
+
+func (f *simFlags) run(c *cobra.Command, file string) error {
+	switch {
+	case f.trace && f.out == "":
+		return usage(c, "--trace needs a directory to write to: give -o DIR")
+	case f.seeds < 0 || f.workers < 0 || f.every < 1:
+		return usage(c, "--seeds and --workers can't be negative, and --trace-every is at least 1")
+	}
+	points, err := parsePoints(f.points)
+	if err != nil {
+		return usage(c, "%v", err)
+	}
+	s, err := scenario.Load(file)
+	if err != nil {
+		return scenarioError(file, err)
+	}
+	if f.out != "" {
+		if err := os.MkdirAll(f.out, 0o777); err != nil {
+			return &mars.Error{Op: "create " + f.out, Err: err, Next: "choose a directory that you may write to"}
+		}
+	}
+	began := time.Now()
+	opt := sim.StudyOptions{
+		Systems: f.systems, Seeds: s.Seeds, Points: points, Workers: f.workers,
+		Run: sim.Options{Series: machine.Time(s.Series)}, Clock: func() float64 { return time.Since(began).Seconds() },
+	}
+	if f.seeds > 0 {
+		opt.Seeds.Count = f.seeds
+	}
+	if c.Flags().Changed("first-seed") {
+		opt.Seeds.First = f.firstSeed
+	}
+	if f.trace {
+		opt.Traced = func(point int, system string, seed uint64) (sim.Options, error) {
+			w, err := os.Create(filepath.Join(f.out, fmt.Sprintf("trace-%d-%s-%d.ndjson", point, system, seed)))
+			if err != nil {
+				return sim.Options{}, err
+			}
+			o := opt.Run
+			o.Trace, o.Every = w, f.every
+			return o, nil
+		}
+	}
+	progress := newSimProgress(os.Stderr, s.Name, f.quiet)
+	opt.Progress = progress.tell
+	result, err := sim.Study(c.Context(), s, opt)
+	progress.end()
+	if err != nil {
+		return simError(c.Context(), err)
+	}
+	result.Manifest.Version = buildVersion()
+	return f.show(c, result)
+}
+
+// show prints the result and writes it to the directory.
+func (f *simFlags) show(c *cobra.Command, r *scenario.Result) error {
+	if f.out != "" {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(f.out, "result.json"), append(text, '\n'), 0o666); err != nil {
+			return &mars.Error{Op: "write the result", Err: err, Next: "choose a directory with room that you may write to"}
+		}
+	}
+	if f.json {
+		return json.NewEncoder(c.OutOrStdout()).Encode(r)
+	}
+	return r.Table(c.OutOrStdout())
+}
+
+// parsePoints reads PARAM=VALUE.
+func parsePoints(list []string) (map[string]float64, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	points := make(map[string]float64)
+	for _, p := range list {
+		name, text, ok := strings.Cut(p, "=")
+		percent := strings.HasSuffix(text, "%")
+		v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+		if !ok || err != nil || math.IsNaN(v) {
+			return nil, fmt.Errorf("--point %s: it must be PARAM=VALUE with a number, as in loss=0.01 or loss=1%%", p)
+		}
+		if percent {
+			v /= 100
+		}
+		points[name] = v
+	}
+	return points, nil
+}
+
+func scenarioError(file string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &misuse{file + ": there is no such file", "give the path of a scenario file; docs/scenarios.md says what one holds"}
+	}
+	return &misuse{err.Error(), "docs/scenarios.md says what a scenario file holds"}
+}
+
+func simError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &misuse{err.Error(), "`mars sim systems` lists the systems, and the scenario's sweep its points"}
+}
+
+// simProgress shows how many runs have ended.
+type simProgress struct {
+	w     io.Writer
+	name  string
+	quiet bool
+	bars  *mpb.Progress
+	bar   *mpb.Bar
+	told  time.Time
+}
+
+func newSimProgress(w *os.File, name string, quiet bool) *simProgress {
+	p := &simProgress{w: w, name: name, quiet: quiet, told: time.Now()}
+	if quiet || os.Getenv("TERM") == "dumb" {
+		return p
+	}
+	if cw := cupwriter.New(w, false); cw.IsTerminal() {
+		p.bars = mpb.New(mpb.WithConsoleWriter(cw), mpb.WithRefreshRate(redraw), mpb.WithAutoRefresh())
+	}
+	return p
+}
+
+// tell is called once per run, never twice at the same time.
+func (p *simProgress) tell(done, total int) {
+	switch {
+	case p.quiet:
+	case p.bars != nil:
+		if p.bar == nil {
+			p.bar = p.bars.AddBar(int64(total), mpb.PrependDecorators(decor.Name(p.name+" "), decor.CountersNoUnit("%d/%d runs ")),
+				mpb.AppendDecorators(decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO), "")))
+		}
+		p.bar.SetCurrent(int64(done))
+	case time.Since(p.told) >= 10*plain:
+		p.told = time.Now()
+		fmt.Fprintf(p.w, "%s: %d of %d runs\n", p.name, done, total)
+	}
+}
+
+func (p *simProgress) end() {
+	if p.bars == nil {
+		return
+	}
+	if p.bar != nil && !p.bar.Completed() {
+		p.bar.Abort(false)
+	}
+	p.bars.Wait()
+}

@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"sync"
+
+	"mars/internal/scenario"
+)
+
+// StudyOptions say which part of a scenario is run, and how.
+type StudyOptions struct {
+	Systems []string           // nil: those of the scenario that can be simulated
+	Seeds   scenario.Seeds     // Count 0: those of the scenario
+	Points  map[string]float64 // parameters that a point must have; nil: all points
+	Workers int                // runs at once; 0: one per processor
+	Run     Options
+	// Traced returns the options of one run, if they are to differ from Run; nil: they don't.
+	Traced func(point int, system string, seed uint64) (Options, error)
+	// Progress is told of every run that has ended, in whatever order they end; nil: nobody is.
+	Progress func(done, total int)
+	Clock    func() float64 // wall clock in seconds; nil: runs aren't timed
+}
+
+// ErrNothing is returned when nothing is left to run.
+var ErrNothing = errors.New("nothing to run")
+
+// Study runs every point of a scenario with every system and every seed. The result doesn't depend on the number of workers.
+// Systems that can't be simulated yet are left out when the scenario names them, and noted in the manifest.
+func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenario.Result, error) {
+	worlds, err := s.Worlds()
+	if err != nil {
+		return nil, err
+	}
+	worlds = slices.DeleteFunc(worlds, func(w scenario.World) bool { return !selected(&w, opt.Points) })
+	if len(worlds) == 0 {
+		return nil, fmt.Errorf("%w: no point of the sweep has these parameters", ErrNothing)
+	}
+	names, missing, err := chooseSystems(s, opt.Systems)
+	if err != nil {
+		return nil, err
+	}
+	seeds := opt.Seeds
+	if seeds.Count == 0 {
+		seeds = s.Seeds
+	}
+	r := &scenario.Result{
+		SchemaVersion: scenario.SchemaVersion, Scenario: s.Name, Title: s.Title,
+		Manifest: scenario.Manifest{
+			Runner: "sim", ScenarioHash: s.Hash(), FirstSeed: seeds.First, Seeds: seeds.Count,
+			GOARCH: runtime.GOARCH, GOOS: runtime.GOOS, Notes: slices.Clone(s.Notes),
+		},
+	}
+	for _, m := range missing {
+		r.Manifest.Notes = append(r.Manifest.Notes, m+" can't be simulated yet and is left out")
+	}
+	for i := range worlds {
+		r.Points = append(r.Points, newPoint(s, &worlds[i], names, seeds.Count))
+	}
+	if err := runAll(ctx, worlds, r, names, seeds, opt); err != nil {
+		return nil, err
+	}
+	for i := range r.Points {
+		if err := conclude(&worlds[i], &r.Points[i]); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// selected tells whether a point has the parameters wanted.
+func selected(w *scenario.World, want map[string]float64) bool {
+	have := w.ParamMap()
+	for name := range want { // order: all must hold
+		if v, ok := have[name]; !ok || v != want[name] {
+			return false
+		}
+	}
+	return true
+}
+
+func chooseSystems(s *scenario.Scenario, asked []string) (names, missing []string, err error) {
+	if asked != nil {
+		for _, name := range asked {
+			if _, err := findSystem(name); err != nil {
+				return nil, nil, err
+			}
+		}
+		return asked, nil, nil
+	}
+	for _, name := range s.Systems {
+		if _, err := findSystem(name); err != nil {
+			missing = append(missing, name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil, fmt.Errorf("%w: none of the scenario's systems can be simulated", ErrNothing)
+	}
+	return names, missing, nil
+}
+
+// job is one run and where its result goes.
+type job struct {
+	point  int
+	system int
+	index  int // of the seed
+}
+
+// runAll plays all runs, several at once, each in a world of its own.
+func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, names []string, seeds scenario.Seeds, opt StudyOptions) error {
+	var jobs []job
+	for p := range worlds {
+		for i := range seeds.Count {
+			for s := range names {
+				jobs = append(jobs, job{p, s, i})
+			}
+		}
+	}
+	workers := opt.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var (
+		wait  sync.WaitGroup
+		mutex sync.Mutex
+		next  int
+		ended int
+		first error
+	)
+	for range min(workers, len(jobs)) {
+		wait.Go(func() {
+			for {
+				mutex.Lock()
+				if next == len(jobs) || first != nil || ctx.Err() != nil {
+					mutex.Unlock()
+					return
+				}
+				j := jobs[next]
+				next++
+				mutex.Unlock()
+				run, err := runOne(&worlds[j.point], names[j.system], seeds.First+uint64(j.index), j.point, opt)
+				mutex.Lock()
+				if err != nil && first == nil {
+					first = fmt.Errorf("%s, seed %d: %w", names[j.system], seeds.First+uint64(j.index), err)
+				}
+				r.Points[j.point].Systems[j.system].Runs[j.index] = run
+				ended++
+				if opt.Progress != nil {
+					opt.Progress(ended, len(jobs))
+				}
+				mutex.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return errors.Join(first, ctx.Err())
+}
+
+func runOne(w *scenario.World, system string, seed uint64, point int, opt StudyOptions) (scenario.Run, error) {
+	o := opt.Run
+	if opt.Traced != nil {
+		var err error
+		if o, err = opt.Traced(point, system, seed); err != nil {
+			return scenario.Run{}, err
+		}
+	}
+	began := 0.0
+	if opt.Clock != nil {
+		began = opt.Clock()
+	}
+	run, err := Run(w, system, seed, o)
+	if c, ok := o.Trace.(io.Closer); ok && opt.Traced != nil {
+		err = errors.Join(err, c.Close())
+	}
+	if opt.Clock != nil {
+		run.WallSecond = opt.Clock() - began
+	}
+	return run, err
+}
+
+// newPoint is a point with room for its runs.
+func newPoint(s *scenario.Scenario, w *scenario.World, systems []string, seeds int) scenario.Point {
+	p := scenario.Point{Params: w.ParamMap(), Paper: s.PaperAt(w)}
+	for _, name := range systems {
+		p.Systems = append(p.Systems, scenario.System{Name: name, Runs: make([]scenario.Run, seeds)})
+	}
+	return p
+}
