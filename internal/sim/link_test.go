@@ -106,7 +106,8 @@ func TestLossRates(t *testing.T) {
 // TestStreamsAreIndependent: losses depend on the link's name and the seed, and not on what happens on other links.
 func TestStreamsAreIndependent(t *testing.T) {
 	draw := func(seed uint64, name string) uint64 { return stream(seed, name).Uint64() }
-	if draw(1, "a") != draw(1, "a") || draw(1, "a") == draw(1, "b") || draw(1, "a") == draw(2, "a") {
+	a := draw(1, "a")
+	if again := draw(1, "a"); a != again || a == draw(1, "b") || a == draw(2, "a") {
 		t.Error("streams")
 	}
 }
