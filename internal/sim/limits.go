@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"time"
 
 	"mars/internal/bound"
 	"mars/internal/scenario"
@@ -41,12 +40,12 @@ func conclude(w *scenario.World, p *scenario.Point) error {
 // which paths it may use.
 func (s *system) cost(w *scenario.World) (bound.Cost, error) {
 	const size = 4_000_000
-	d := scenario.Direction{Rate: 100e6, Delay: time.Millisecond, Packets: 10_000, MTU: 1500}
+	d := scenario.Direction{Rate: 100e6, Delay: 1e6, Packets: 10_000, MTU: 1500}
 	if len(w.Links) > 0 {
 		d.MTU = w.Links[0].AB.MTU
 	}
 	two := &scenario.World{
-		Limit: 60 * time.Second,
+		Limit: 60e9,
 		Nodes: []scenario.Node{{Name: "consumer", Role: scenario.Consumer}, {Name: "producer", Role: scenario.Producer}},
 		Links: []scenario.Link{{Name: "link", A: 0, B: 1, AB: d, BA: d}},
 		Flows: []scenario.Flow{{Name: "f", Consumer: 0, Producer: 1, Bytes: size, ChunkSize: w.Flows[0].ChunkSize}},
