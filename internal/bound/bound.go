@@ -30,8 +30,8 @@ type Cost struct {
 	Options
 }
 
-// Of returns the limits with free headers. Starts count: capacity is shared by the flows that are under way. Where a fault
-// changes a link's rate, the link counts with the highest rate that it ever has; other faults don't count.
+// Of returns the limits with free headers. Starts count: capacity is shared by the flows that are under way. Where faults
+// change a link's rate or loss, the best that it ever has counts; other faults don't count.
 func Of(w *scenario.World, opt Options) (scenario.Bounds, error) {
 	n, err := newNetwork(w, Cost{Data: 1, Options: opt}, false)
 	if err != nil {

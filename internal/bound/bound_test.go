@@ -79,3 +79,37 @@ func TestPaperLimits(t *testing.T) {
 		})
 	}
 }
+
+// TestPaperWireLimits: 6% of headers and the loss of the consumers' links lengthen the five paths and the detours by just
+// that; Interests take from the Data of groups that cross theirs.
+func TestPaperWireLimits(t *testing.T) {
+	s, err := scenario.Load("../../scenarios/mars-emulation-heterogeneous.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worlds, err := s.Worlds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		point         int
+		data, inquire float64
+		paths         int
+		want          string
+	}{
+		{0, 1, 0, 5, "4.08/4.29"},
+		{0, 1.06, 0, 5, "4.32/4.55"},
+		{0, 1.06, 0, 0, "3.67/3.87"},
+		{3, 1.06, 0, 0, "3.71/3.91"}, // the consumers' links lose 1%
+		{0, 1.06, 0.03, 5, "4.34/4.57"},
+		{0, 1.06, 0.03, 0, "3.72/3.91"},
+	} {
+		b, err := Wire(&worlds[c.point], Cost{Data: c.data, Interest: c.inquire, Options: Options{Paths: c.paths}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%.2f/%.2f", b.MaxT95, b.MaxT100); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}

@@ -146,7 +146,7 @@ workload: {size: 1 MB}
 	}
 }
 
-// TestFaultsThatHelp: a rate that a fault raises counts from the start, or the bound would be none.
+// TestFaultsThatHelp: a rate that a fault raises, or a loss that it lowers, counts from the start, or the bound would be none.
 func TestFaultsThatHelp(t *testing.T) {
 	w := world(t, shared+"  size: 1 MB\n")
 	w.Flows = w.Flows[:1]
@@ -156,6 +156,13 @@ func TestFaultsThatHelp(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "T100", b.PayloadT100, 0.5)
+	w.Links[0].BA.Loss.Random = 0.5
+	w.Faults = []scenario.Fault{{Kind: scenario.SetLoss, Link: 0, Value: 0.2}, {Kind: scenario.SetLoss, Link: 0, Value: 0.9}}
+	wire, err := Wire(w, Cost{Data: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "T100 of the least loss", []float64{wire.MaxT100}, 1/0.8)
 }
 
 // TestPaths: the shortest first, then by delay, then by index; never through others' ends.

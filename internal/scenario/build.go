@@ -43,7 +43,14 @@ func (b *builder) build(root *value) {
 	}
 	b.reachable(root)
 	top.each("faults", b.fault)
-	need(top, "limit", "60s", &b.w.Limit, parsePositiveDuration)
+	if !need(top, "limit", "60s", &b.w.Limit, parsePositiveDuration) {
+		return
+	}
+	for _, f := range b.w.Flows {
+		if b.w.Limit > 0 && f.Start >= b.w.Limit {
+			b.d.fail(root.field("limit").at, "limit", ErrValue, "raise it, or let the flow start sooner", "flow %s starts at %v, when the run has ended", f.Name, f.Start)
+		}
+	}
 }
 
 // topology reads nodes and links, after those of a generator.

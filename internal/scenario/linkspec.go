@@ -62,14 +62,15 @@ func direction(s *section, d *Direction) (delay bool) {
 		red.done()
 	}
 	v := s.get("loss")
-	if v == nil || v.kind != mapping {
-		if v != nil {
-			parse(s.d, s.sub("loss"), v, &d.Loss.Random, parseFraction)
-		}
+	if v == nil {
+		return delay
+	}
+	d.Loss = Loss{}
+	if v.kind != mapping {
+		parse(s.d, s.sub("loss"), v, &d.Loss.Random, parseFraction)
 		return delay
 	}
 	loss := s.d.section(s.sub("loss"), v)
-	d.Loss = Loss{}
 	read(loss, "random", &d.Loss.Random, parseFraction)
 	if burst, ok := loss.section("burst"); ok {
 		need(burst, "enter", "0.01%", &d.Loss.BurstEnter, parseFraction)

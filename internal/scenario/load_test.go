@@ -111,6 +111,7 @@ var badFiles = []struct {
 	{"unknown system", swap("[MARS]", "[MASR]"), ErrSystem, `s.yaml:3:11: systems[0]: unknown system "MASR"; did you mean "MARS"?`},
 	{"no systems", swap("systems: [MARS]\n", ""), ErrMissing, "systems isn't given"},
 	{"no limit", swap("limit: 60s\n", ""), ErrMissing, "limit isn't given; add limit: 60s"},
+	{"start after the end", swap("size: 1 MB", "size: 1 MB, start: 1 min"), ErrValue, "s.yaml:4:1: limit: flow c-p starts at 1m0s, when the run has ended; raise it"},
 	{"no flows", swap("    - {consumer: c, producer: p, size: 1 MB}\n", ""), ErrMissing, "flows isn't given"},
 	{"no size", swap(", size: 1 MB", ""), ErrMissing, "size isn't given"},
 	{"no role", swap(", role: relay", ""), ErrMissing, "s.yaml:11:7: topology.nodes[1]: role isn't given"},

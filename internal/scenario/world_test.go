@@ -204,3 +204,33 @@ func TestInclude(t *testing.T) {
 		}
 	}
 }
+
+// TestIncludeRemoves: an empty value takes one parameter out of an included sweep.
+func TestIncludeRemoves(t *testing.T) {
+	base := strings.Replace(small, "loss: [0, 1%]", "loss: [0, 1%]\n  rate: [20 Mbit/s, 40 Mbit/s]", 1)
+	base = strings.Replace(base, "between: [r, p]", "between: [r, p]\n      rate: $rate", 1)
+	_, worlds := mustLoad(t, files{
+		"s.yaml":    "include: base.yaml\nsweep: {loss: }\ntopology:\n  links: [{between: [c, r], rate: $rate}, {between: [r, p]}]\n",
+		"base.yaml": base,
+	})
+	if len(worlds) != 2 || len(worlds[0].Params) != 1 || worlds[1].Links[0].AB.Rate != 40e6 {
+		t.Errorf("%+v", worlds)
+	}
+}
+
+// TestLossIsReplaced: a link's own losses are all that it has; nothing of the default is left beneath them.
+func TestLossIsReplaced(t *testing.T) {
+	f := swap("queue: 1000 packets}", "queue: 1000 packets, loss: {random: 5%, burst: {enter: 1%, leave: 10%, loss: 50%}}}")
+	f["s.yaml"] = strings.Replace(f["s.yaml"], "between: [r, p]", "between: [r, p]\n      loss: {random: 2%}\n    - name: x\n      between: [r, p]\n      ab: {loss: {burst: {enter: 2%, leave: 20%, loss: 1}}}", 1)
+	_, worlds := mustLoad(t, f)
+	whole := Loss{0.05, 0.01, 0.1, 0.5}
+	for i, want := range [][2]Loss{
+		{}, // loss: 0
+		{{Random: 0.02}, {Random: 0.02}},
+		{{BurstEnter: 0.02, BurstLeave: 0.2, BurstLoss: 1}, whole},
+	} {
+		if l := worlds[0].Links[i]; l.AB.Loss != want[0] || l.BA.Loss != want[1] {
+			t.Errorf("%s: %+v and %+v, want %+v", l.Name, l.AB.Loss, l.BA.Loss, want)
+		}
+	}
+}
