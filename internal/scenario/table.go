@@ -79,7 +79,11 @@ func (p *Point) table(w io.Writer) {
 	if len(params) > 0 {
 		fmt.Fprintf(w, "%s; ", strings.Join(params, ", "))
 	}
-	fmt.Fprintf(w, "payload bound of max T95: %s s\n", figure(p.Bounds.MaxT95, 2))
+	fmt.Fprintf(w, "payload bound of max T95: %s s", figure(p.Bounds.MaxT95, 2))
+	if p.Bounds.PathsPerFlow > 0 {
+		fmt.Fprintf(w, " (over the %d shortest routes of each flow)", p.Bounds.PathsPerFlow)
+	}
+	fmt.Fprintln(w)
 	p.rows(w, times)
 	fmt.Fprintln(w)
 	p.rows(w, rest)

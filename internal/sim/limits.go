@@ -1,16 +1,25 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 
 	"mars/internal/bound"
 	"mars/internal/scenario"
 )
 
+// fewPaths is how many routes per flow a limit is taken over where there are too many for all of them.
+const fewPaths = 5
+
 // conclude computes the limits of a point and every system's summary, and checks that no run has beaten physics.
 func conclude(w *scenario.World, p *scenario.Point) error {
 	var err error
-	if p.Bounds, err = bound.Of(w, bound.Options{}); err != nil {
+	p.Bounds, err = bound.Of(w, bound.Options{})
+	if errors.Is(err, bound.ErrTooManyPaths) { // then of the shortest few, which is a lower capacity: no bound in the strict sense
+		p.Bounds, err = bound.Of(w, bound.Options{Paths: fewPaths})
+		p.Bounds.PathsPerFlow = fewPaths
+	}
+	if err != nil {
 		return fmt.Errorf("bound: %w", err)
 	}
 	for i := range p.Systems {
@@ -22,6 +31,9 @@ func conclude(w *scenario.World, p *scenario.Point) error {
 		cost, err := sys.cost(w)
 		if err != nil {
 			return err
+		}
+		if p.Bounds.PathsPerFlow > 0 {
+			cost.Paths = min(max(cost.Paths, 1), fewPaths)
 		}
 		if s.Wire, err = bound.Wire(w, cost); err != nil {
 			return fmt.Errorf("bound of %s: %w", s.Name, err)
