@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"mars/internal/bound"
 	"mars/internal/scenario"
 )
 
@@ -100,14 +103,61 @@ func TestTracesDontChangeAnything(t *testing.T) {
 	}
 }
 
-// TestLimits: what is faster than physics allows is an error.
-func TestLimits(t *testing.T) {
+// TestImpossible: what is faster than physics allows is an error, not a result.
+func TestImpossible(t *testing.T) {
 	w := twoWays(5_000_000) // 40 Mbit/s: a second
-	p := &scenario.Point{Bounds: scenario.Bounds{Isolated: []float64{40}}}
-	if err := plausible(w, p, &scenario.Run{Flows: []scenario.FlowResult{{T100: 1.01}}}); err != nil {
+	run := func(t100 float64) *scenario.Point {
+		f := scenario.FlowResult{Name: "f", T95: 0.95 * t100, T100: t100}
+		return &scenario.Point{Systems: []scenario.System{{Name: "MARS-everywhere-paper", Runs: []scenario.Run{{Flows: []scenario.FlowResult{f}}}}}}
+	}
+	if err := conclude(w, run(1.1)); err != nil {
 		t.Error(err)
 	}
-	if plausible(w, p, &scenario.Run{Flows: []scenario.FlowResult{{T100: 0.99}}}) == nil {
-		t.Error("faster than its max-flow")
+	if err := conclude(w, run(0.9)); !errors.Is(err, bound.ErrImpossible) {
+		t.Errorf("faster than its max-flow: %v", err)
+	}
+}
+
+// TestThousandFlows: 1,000 flows over 200 nodes run, end, and need memory for what is under way only.
+func TestThousandFlows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a few seconds")
+	}
+	w := &scenario.World{Limit: 60e9}
+	link := func(a, b int) {
+		d := scenario.Direction{Rate: 200e6, Delay: 2e6, Packets: 500, MTU: 1500}
+		w.Links = append(w.Links, scenario.Link{Name: fmt.Sprintf("%d-%d", a, b), A: a, B: b, AB: d, BA: d})
+	}
+	for i := range 200 {
+		role := scenario.Relay
+		switch {
+		case i >= 150:
+			role = scenario.Producer
+		case i >= 100:
+			role = scenario.Consumer
+		}
+		w.Nodes = append(w.Nodes, scenario.Node{Name: fmt.Sprint("n", i), Role: role})
+	}
+	for i := range 100 { // a ring with chords
+		link(i, (i+1)%100)
+		link(i, (i+17)%100)
+	}
+	for i := 100; i < 200; i++ {
+		link(i, i-100)
+		link(i, (i*7)%100)
+	}
+	for i := range 1000 {
+		w.Flows = append(w.Flows, scenario.Flow{
+			Name: fmt.Sprint("f", i), Consumer: 100 + i%50, Producer: 150 + i*31%50, Bytes: 20_000, Start: time.Duration(i) * 1e6,
+		})
+	}
+	r, err := Run(w, "MARS-everywhere-paper", 1, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Flows {
+		if f.T100 < 0 {
+			t.Fatalf("%s never ended", f.Name)
+		}
 	}
 }
