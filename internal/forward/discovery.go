@@ -149,7 +149,7 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 		most = maxHops
 	}
 	for _, h := range hops {
-		if h.Hops <= most || h.Hops == nearest {
+		if h.Hops <= most || h.Hops == nearest || h.Hops >= unknownHops {
 			d.probes = append(d.probes, probe{face: h.Face, hops: h.Hops, tierConv: -1})
 		}
 	}

@@ -3,6 +3,7 @@ package forward
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -143,19 +144,19 @@ func TestReassemblyBounds(t *testing.T) {
 func TestFIB(t *testing.T) {
 	f := newFIB()
 	n := wire.MustParseName
-	f.add(nil, NextHop{9, 1})
-	f.add(n("/a"), NextHop{2, 3})
-	f.add(n("/a"), NextHop{1, 3})
-	f.add(n("/a"), NextHop{3, 1})
-	f.add(n("/a/b/c"), NextHop{4, 1})
+	f.add(nil, NextHop{Face: 9, Hops: 1})
+	f.add(n("/a"), NextHop{Face: 2, Hops: 3})
+	f.add(n("/a"), NextHop{Face: 1, Hops: 3})
+	f.add(n("/a"), NextHop{Face: 3, Hops: 1})
+	f.add(n("/a/b/c"), NextHop{Face: 4, Hops: 1})
 	for _, c := range []struct {
 		name string
 		want []NextHop
 	}{
-		{"/x", []NextHop{{9, 1}}},
-		{"/a", []NextHop{{3, 1}, {1, 3}, {2, 3}}},
-		{"/a/b", []NextHop{{3, 1}, {1, 3}, {2, 3}}},
-		{"/a/b/c/d", []NextHop{{4, 1}}},
+		{"/x", []NextHop{{Face: 9, Hops: 1}}},
+		{"/a", []NextHop{{Face: 3, Hops: 1}, {Face: 1, Hops: 3}, {Face: 2, Hops: 3}}},
+		{"/a/b", []NextHop{{Face: 3, Hops: 1}, {Face: 1, Hops: 3}, {Face: 2, Hops: 3}}},
+		{"/a/b/c/d", []NextHop{{Face: 4, Hops: 1}}},
 	} {
 		got := f.lookup(n(c.name))
 		if len(got) != len(c.want) {
@@ -168,14 +169,47 @@ func TestFIB(t *testing.T) {
 			}
 		}
 	}
-	f.add(n("/a"), NextHop{3, 7}) // replaced, not doubled
+	f.add(n("/a"), NextHop{Face: 3, Hops: 7}) // replaced, not doubled
 	f.remove(n("/a"), 1)
-	if got := f.lookup(n("/a")); len(got) != 2 || got[1] != (NextHop{3, 7}) {
+	if got := f.lookup(n("/a")); len(got) != 2 || got[1] != (NextHop{Face: 3, Hops: 7}) {
 		t.Errorf("after a change: %v", got)
 	}
 	f.remove(n("/a/b/c"), 4)
 	f.remove(nil, 9)
 	if got := f.lookup(n("/x")); got != nil {
 		t.Errorf("after withdrawal: %v", got)
+	}
+}
+
+// TestConfiguredRouteStays: a configured route is a candidate for what a longer prefix leads elsewhere, but the last one; not beside
+// an application here, and not when its face has a way of its own.
+func TestConfiguredRouteStays(t *testing.T) {
+	f := newFIB()
+	n := wire.MustParseName
+	f.add(nil, NextHop{Face: 1, Hops: 2, Static: true})
+	f.add(nil, NextHop{Face: 2, Hops: 2, Static: true})
+	f.add(n("/a"), NextHop{Face: 3, Hops: 4})
+	f.add(n("/a"), NextHop{Face: 2, Hops: 5})
+	f.add(n("/own"), NextHop{Face: 9})
+	for _, c := range []struct {
+		name string
+		want []NextHop
+	}{
+		{"/a/b", []NextHop{{Face: 3, Hops: 4}, {Face: 2, Hops: 5}, {Face: 1, Hops: unknownHops, Static: true}}},
+		{"/own/b", []NextHop{{Face: 9}}},
+		{"/x", []NextHop{{Face: 1, Hops: 2, Static: true}, {Face: 2, Hops: 2, Static: true}}},
+	} {
+		if got := f.lookup(n(c.name)); !slices.Equal(got, c.want) {
+			t.Errorf("%s → %v, want %v", c.name, got, c.want)
+		}
+	}
+	f.remove(nil, 1)
+	f.add(nil, NextHop{Face: 2, Hops: 2})
+	if got := f.lookup(n("/a")); len(got) != 2 || f.statics != 0 {
+		t.Errorf("%v, %d configured", got, f.statics)
+	}
+	d := newDiscovery(1, 1, topLabel, true, []NextHop{{Face: 3, Hops: 4}, {Face: 1, Hops: unknownHops, Static: true}}, Config{})
+	if p := d.find(1); p == nil || p.tier != 1 || !d.open(p, 5) || d.room != stretch(4, Detours) {
+		t.Errorf("discovery has %+v", d.probes)
 	}
 }

@@ -133,3 +133,38 @@ func TestControlWithoutRouting(t *testing.T) {
 		t.Errorf("%d routing messages came, %d were dropped", came, got)
 	}
 }
+
+// TestFetchingLeafIsUnknown: a leaf that only fetches is in nobody's map, not even by the name that it answers about itself by. With
+// a prefix to announce it is, and without one no more.
+func TestFetchingLeafIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	for i := range 2 {
+		relay := i == 1
+		n := New(forward.Config{Seed: uint64(i + 1), ID: uint64(i + 1), Relay: relay})
+		n.EnableRouting(route.Config{ID: uint64(i + 1), Boot: 1, Relay: relay, Seed: 1})
+		w.nodes = append(w.nodes, n)
+	}
+	w.join(0, 1, 1, 0)
+	leaf, relay := w.nodes[0], w.nodes[1]
+	settle := func(d machine.Time) {
+		for end := w.now + d; w.now < end && w.step(); {
+		}
+	}
+	settle(2 * machine.Second)
+	if m := relay.Topology(); len(m) != 1 {
+		t.Errorf("the map is %+v", m)
+	}
+	if hops := leaf.Forwarder().Routes(nil); len(hops) != 2 { // itself and the relay
+		t.Errorf("the leaf's routes are %+v", hops)
+	}
+	leaf.Announce(w.now, wire.MustParseName("/site"))
+	settle(2 * machine.Second)
+	if m := relay.Topology(); len(m) != 2 || len(m[0].Prefixes) != 2 {
+		t.Errorf("with a prefix the map is %+v", m)
+	}
+	leaf.Withdraw(w.now, wire.MustParseName("/site"))
+	settle(70 * machine.Second)
+	if m := relay.Topology(); len(m) != 1 {
+		t.Errorf("without one the map is %+v", m)
+	}
+}

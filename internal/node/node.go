@@ -80,7 +80,11 @@ func (n *Node) FaceUp(now machine.Time, face machine.FaceID, f machine.Face) {
 		n.onDemand[face] = true
 	}
 	if n.routing != nil && !f.Local {
-		n.routing.router.FaceUp(now, face)
+		if f.OnDemand {
+			n.routing.router.FaceFound(now, face)
+		} else {
+			n.routing.router.FaceUp(now, face)
+		}
 	}
 	n.pump(now)
 }

@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/wire"
 )
@@ -68,4 +69,22 @@ func TestRIB(t *testing.T) {
 			t.Fatalf("%d routes listed, want %d", listed, len(model))
 		}
 	})
+}
+
+// BenchmarkManyPrefixes measures the arrival of all prefixes that routing lets one neighbour bring, and their withdrawal.
+func BenchmarkManyPrefixes(b *testing.B) {
+	n := New(forward.Config{Seed: 1, Relay: true})
+	n.FaceUp(0, 1, machine.Face{MTU: 1400})
+	names := make([]wire.Name, 1<<15)
+	for i := range names {
+		names[i] = wire.MustParseName("/site").AppendNumber(wire.TypeSegment, uint64(i))
+	}
+	for b.Loop() {
+		for _, p := range names {
+			n.setRoute(0, p, ribRoute{face: 1, origin: wire.OriginRouting, cost: 1, expires: machine.Never})
+		}
+		for _, p := range names {
+			n.unsetRoute(0, p, 1, wire.OriginRouting)
+		}
+	}
 }

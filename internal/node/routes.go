@@ -49,7 +49,7 @@ func (n *Node) removed(now machine.Time, prefix wire.Name, face machine.FaceID) 
 // installed makes the FIB's route to prefix by face that of the RIB.
 func (n *Node) installed(prefix wire.Name, face machine.FaceID) {
 	if r, ok := n.rib.best(prefix, face); ok {
-		n.fw.AddRoute(prefix, forward.NextHop{Face: face, Hops: r.cost})
+		n.fw.AddRoute(prefix, forward.NextHop{Face: face, Hops: r.cost, Static: r.origin == wire.OriginStatic})
 		return
 	}
 	n.fw.RemoveRoute(prefix, face)
@@ -70,7 +70,7 @@ func announced(prefix wire.Name) bool {
 
 func (n *Node) announce(now machine.Time, prefix wire.Name) {
 	if n.routing != nil && announced(prefix) {
-		n.routing.router.Announce(now, prefix)
+		n.routing.announce(now, prefix)
 	}
 }
 
@@ -82,6 +82,6 @@ func (n *Node) withdraw(now machine.Time, prefix wire.Name) {
 		}
 	}
 	if n.routing != nil && announced(prefix) {
-		n.routing.router.Withdraw(now, prefix)
+		n.routing.withdraw(now, prefix)
 	}
 }

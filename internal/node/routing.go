@@ -10,6 +10,8 @@ import (
 // routing joins the router to the forwarder: its messages travel as control messages, and what it learns goes into the RIB.
 type routing struct {
 	router  *route.Router
+	self    wire.Name // that we answer about ourselves by
+	relay   bool
 	control []forward.Control
 	changes []route.Change
 	ready   []machine.FaceID
@@ -19,14 +21,14 @@ type routing struct {
 // EnableRouting makes the node learn routes from its neighbours and announce its own prefixes to them, and answer about itself.
 // Call it before any face is up.
 func (n *Node) EnableRouting(cfg route.Config) {
-	n.routing = &routing{router: route.New(cfg)}
+	n.routing = &routing{router: route.New(cfg), self: NodeName(cfg.ID), relay: cfg.Relay}
 	n.Attach(0, &inspector{node: n}, NodeName(cfg.ID))
 }
 
 // Announce tells the overlay that this node reaches prefix; Withdraw ends that.
 func (n *Node) Announce(now machine.Time, prefix wire.Name) {
 	if n.routing != nil {
-		n.routing.router.Announce(now, prefix)
+		n.routing.announce(now, prefix)
 		n.pump(now)
 	}
 }
@@ -34,8 +36,28 @@ func (n *Node) Announce(now machine.Time, prefix wire.Name) {
 // Withdraw ends Announce.
 func (n *Node) Withdraw(now machine.Time, prefix wire.Name) {
 	if n.routing != nil {
-		n.routing.router.Withdraw(now, prefix)
+		n.routing.withdraw(now, prefix)
 		n.pump(now)
+	}
+}
+
+// announce announces a prefix, and with a leaf's first one the name by which the leaf answers about itself: a leaf that only fetches
+// is on the way of no flow, and the overlay needn't know of it.
+func (r *routing) announce(now machine.Time, prefix wire.Name) {
+	if !r.relay && prefix.Equal(r.self) {
+		return
+	}
+	r.router.Announce(now, prefix)
+	if !r.relay {
+		r.router.Announce(now, r.self)
+	}
+}
+
+// withdraw ends announce.
+func (r *routing) withdraw(now machine.Time, prefix wire.Name) {
+	r.router.Withdraw(now, prefix)
+	if !r.relay && r.router.Announced() == 1 {
+		r.router.Withdraw(now, r.self)
 	}
 }
 

@@ -15,7 +15,9 @@ const (
 	MaxNames     = 4096 // bytes of all prefixes of one advertisement, with their lengths
 	MaxSignature = 512  // bytes
 
-	maxSeq = 1 << 62 // sequence numbers are below: no honest node gets there
+	maxSeq = 1 << 62 // sequence numbers are below
+	// highSeq is beyond what an honest node gets to: at one advertisement every 100 ms in 3,000 years.
+	highSeq = 1 << 40
 )
 
 // The message is a header and records (docs/routing.md, "Messages").

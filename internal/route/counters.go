@@ -21,6 +21,7 @@ const (
 	Unentitled                    // prefix for which Config.Verify said no
 	TooManyNodes                  // advertisement of one origin more than Config.MaxNodes
 	DatabaseFull                  // advertisement beyond Config.MaxBytes
+	TooManyNames                  // advertisement with more prefixes than its bringer may fill Config.MaxPrefixes with
 	TooManyNeighbours             // link beyond MaxLinks, left out of our advertisement
 	TooManyPrefixes               // prefix that Announce refused
 	numDrops
@@ -29,7 +30,7 @@ const (
 var dropNames = [numDrops]string{
 	"unknown face", "too long", "other version", "malformed", "own message", "impostor", "stale", "one-way",
 	"bad advertisement", "over bounds", "bad sequence", "too old", "forged", "unentitled", "too many nodes",
-	"database full", "too many neighbours", "too many prefixes",
+	"database full", "too many names", "too many neighbours", "too many prefixes",
 }
 
 func (d Drop) String() string { return dropNames[d] }

@@ -16,6 +16,7 @@ type slot struct {
 	born     machine.Time // when its origin issued it
 	peers    []int32      // slots that it has a link to, and they to it
 	prefixes []int32      // in the table, those that the origin is entitled to
+	from     uint64       // the neighbour that brought it
 }
 
 const self int32 = 0
@@ -26,14 +27,37 @@ func (s *slot) age(now machine.Time) uint32 {
 	return uint32((now-s.born)/machine.Millisecond) + 1
 }
 
+const (
+	// lapse is how long an advertisement with a sequence number from highSeq on counts: its origin can't overtake a forger for
+	// ever, but soon begin anew.
+	lapse = 10 * machine.Second
+	// farewell is how long an advertisement counts that says nothing: long enough to reach all who hold an older one.
+	farewell = 60 * machine.Second
+	// lapseSlack is how much longer the origin waits, for nodes far away count from when it reached them.
+	lapseSlack = machine.Second
+)
+
+// life is how old an advertisement may get.
+func (r *Router) life(a *advert) machine.Time {
+	switch {
+	case a.seq >= highSeq:
+		return min(lapse, r.cfg.Expire)
+	case !a.relay && len(a.prefixes) == 0:
+		return min(farewell, r.cfg.Expire)
+	}
+	return r.cfg.Expire
+}
+
 // database is the map: what every node says of itself.
 type database struct {
 	slots      []slot
 	slotOf     map[uint64]int32 // occupied slots, by origin
 	order      []int32          // the same, ascending by origin
 	free       []int32
-	bytes      int          // of all advertisements
-	nextExpiry machine.Time // not later than the next expiry
+	bytes      int            // of all advertisements
+	names      int            // prefixes in all advertisements of others
+	brought    map[uint64]int // of them, by the neighbour that brought them
+	nextExpiry machine.Time   // not later than the next expiry
 }
 
 // place is where origin is, or would be, in order.
@@ -56,21 +80,19 @@ func (r *Router) accept(n *neighbour, c carried) {
 		}
 	}
 	age := machine.Time(c.age) * machine.Millisecond
-	if age >= r.cfg.Expire {
-		r.drop(TooOld)
-		return
-	}
 	a, why, ok := decodeAdvert(bytes.Clone(c.body))
 	switch {
 	case !ok:
 		r.drop(why)
+	case age >= r.life(a):
+		r.drop(TooOld)
 	case r.cfg.Authentic != nil && !r.cfg.Authentic(a.origin, a.body):
 		r.drop(Forged)
 	case a.origin == r.cfg.ID:
 		n.learn(self, a.stamp)
 		r.challenge(a, r.now-age)
 	default:
-		if at, ok := r.install(a, r.now-age); ok {
+		if at, ok := r.install(a, r.now-age, n.id); ok {
 			r.count.Accepted++
 			n.learn(at, a.stamp)
 			r.flood(at)
@@ -85,8 +107,8 @@ func (r *Router) flood(at int32) {
 	}
 }
 
-// install puts a in its slot; false when there is no room.
-func (r *Router) install(a *advert, born machine.Time) (int32, bool) {
+// install puts a, which a neighbour brought, in its slot; false when there is no room.
+func (r *Router) install(a *advert, born machine.Time, from uint64) (int32, bool) {
 	at, held := r.slotOf[a.origin]
 	size := len(a.body)
 	if held {
@@ -100,6 +122,9 @@ func (r *Router) install(a *advert, born machine.Time) (int32, bool) {
 		case r.bytes+size > r.cfg.MaxBytes:
 			r.drop(DatabaseFull)
 			return 0, false
+		case !r.affordsNames(at, held, a, from):
+			r.drop(TooManyNames)
+			return 0, false
 		}
 	}
 	r.bytes += size
@@ -108,6 +133,7 @@ func (r *Router) install(a *advert, born machine.Time) (int32, bool) {
 	}
 	s := &r.slots[at]
 	old := s.advert
+	r.credit(s, -1)
 	s.advert, s.born = a, born
 	if !held {
 		r.order = slices.Insert(r.order, r.place(a.origin), at)
@@ -121,9 +147,31 @@ func (r *Router) install(a *advert, born machine.Time) (int32, bool) {
 		r.recompute()
 	}
 	r.table.replace(at, s.prefixes, prefixes)
-	s.prefixes = prefixes
-	r.nextExpiry = min(r.nextExpiry, born+r.cfg.Expire)
+	s.prefixes, s.from = prefixes, from
+	r.credit(s, 1)
+	r.nextExpiry = min(r.nextExpiry, born+r.life(a))
 	return at, true
+}
+
+// affordsNames tells whether the table has room for the prefixes of a: a neighbour may have brought no more than as many as are
+// still free, so that others find room however many it brings.
+func (r *Router) affordsNames(at int32, held bool, a *advert, from uint64) bool {
+	more := len(a.prefixes)
+	if held {
+		more -= len(r.slots[at].prefixes)
+	}
+	return more <= 0 || r.brought[from]+more <= r.cfg.MaxPrefixes-r.names
+}
+
+// credit counts the prefixes of a slot, or ends that, for the neighbour that brought them.
+func (r *Router) credit(s *slot, sign int) {
+	if s == &r.slots[self] || len(s.prefixes) == 0 {
+		return
+	}
+	r.names += sign * len(s.prefixes)
+	if r.brought[s.from] += sign * len(s.prefixes); r.brought[s.from] == 0 {
+		delete(r.brought, s.from)
+	}
 }
 
 // occupy gives origin a slot.
@@ -164,6 +212,7 @@ func (r *Router) vacate(at int32) {
 	r.order = slices.Delete(r.order, i, i+1)
 	delete(r.slotOf, s.origin)
 	r.bytes -= len(s.body)
+	r.credit(s, -1)
 	r.table.replace(at, s.prefixes, nil)
 	s.advert = nil
 	r.relink(at)
@@ -188,7 +237,7 @@ func (r *Router) expire() {
 	}
 	r.nextExpiry = machine.Never
 	for _, at := range slices.Clone(r.order) {
-		if ends := r.slots[at].born + r.cfg.Expire; ends > r.now {
+		if ends := r.slots[at].born + r.life(r.slots[at].advert); ends > r.now {
 			r.nextExpiry = min(r.nextExpiry, ends)
 			continue
 		}

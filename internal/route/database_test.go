@@ -1,6 +1,7 @@
 package route
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,45 @@ func TestBounds(t *testing.T) {
 	s.send(says(node(10, 3, []uint64{2}), 0))
 	if got, _ := r.holds(10); got.seq != 3 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestOneNeighbourFillsNoTable: one neighbour's prefixes leave room for another's, however many it brings, also under many names.
+func TestOneNeighbourFillsNoTable(t *testing.T) {
+	r := newRig(t, Config{MaxPrefixes: 1000})
+	bad, good := r.linked(1, 2), r.linked(2, 3)
+	many := func(id, seq uint64, n int) *advert {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("/%d/%03d", id, i)
+		}
+		return node(id, seq, nil, names...)
+	}
+	for id := range uint64(50) {
+		bad.send(says(many(100+id, 1, 100), 0))
+	}
+	if r.r.names != 500 || r.dropped(TooManyNames) != 45 {
+		t.Errorf("%d prefixes, %d refused", r.r.names, r.dropped(TooManyNames))
+	}
+	for id := range uint64(2) {
+		good.send(says(many(10+id, 1, 100), 0))
+	}
+	if _, ok := r.holds(11); !ok {
+		t.Error("the other neighbour finds no room")
+	}
+	bad.send(says(many(100, 2, 1), 0)) // less is always taken
+	if got, _ := r.holds(100); got.seq != 2 || r.r.names != 601 {
+		t.Errorf("%+v; %d prefixes", got, r.r.names)
+	}
+	good.send(says(many(100, 3, 100), 0)) // from another neighbour it is that one's
+	if got, _ := r.holds(100); got.seq != 3 || r.r.brought[2] != 400 || r.r.brought[3] != 300 {
+		t.Errorf("%+v; %v", got, r.r.brought)
+	}
+	for range 4 * 1900 {
+		r.run(250 * ms)
+	}
+	if r.r.names != 0 || len(r.r.brought) != 0 {
+		t.Errorf("all expired: %d prefixes, %v", r.r.names, r.r.brought)
 	}
 }
 

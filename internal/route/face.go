@@ -37,6 +37,10 @@ type face struct {
 	due     bool         // a message must leave now, if only a hello
 	ask     bool         // and it asks for an answer
 
+	found   bool // the other end made it: nothing is said before a message came
+	owed    int  // found: bytes that may be said before we know that the other end hears us
+	unheard int  // hellos in a row that nobody answered
+
 	reported []uint16 // hops as last reported, by prefix
 }
 
@@ -62,11 +66,21 @@ func (r *Router) liveFace(id machine.FaceID) *face {
 // begin starts a new session of f, in which nobody has been heard.
 func (r *Router) begin(f *face) {
 	r.unlink(f)
-	r.sessions++
-	f.session = r.sessions
+	if f.found {
+		f.session++
+	} else {
+		r.sessions++
+		f.session = r.sessions
+	}
 	f.heard = false
-	f.due, f.ask = true, false
+	f.due, f.ask, f.owed = !f.found, false, 0
 }
+
+// unproven tells whether the other end may be somebody who knows nothing of us.
+func (f *face) unproven() bool { return f.found && f.linked == nil }
+
+// speaks tells whether hellos are due on f from time to time.
+func (f *face) speaks() bool { return !f.found || f.heard }
 
 // hear takes in the header of a message on f; false when the message is to be dropped.
 func (r *Router) hear(f *face, h header) bool {
@@ -90,6 +104,7 @@ func (r *Router) hear(f *face, h header) bool {
 		f.heard, f.peer, f.boot, f.peerSession, f.latest = true, h.id, h.boot, h.session, h.number-1
 		f.due = true // the sooner it knows that we hear it, the sooner there is a link
 	}
+	f.unheard = 0
 	f.deadAt = r.now + r.cfg.Dead
 	f.askAt = r.now + r.cfg.Dead/askAfter
 	f.due = f.due || h.ask
@@ -150,9 +165,12 @@ func (r *Router) advanceFace(f *face) {
 		r.begin(f)
 		return
 	}
-	if r.now >= f.helloAt {
+	if r.now >= f.helloAt && f.speaks() {
 		f.due = true
-		f.helloAt = r.now + r.interval()
+		if !f.heard {
+			f.unheard++
+		}
+		f.helloAt = r.now + r.pause(f)
 	}
 	if f.heard && r.now >= f.askAt {
 		f.due, f.ask = true, true
@@ -166,6 +184,17 @@ func (r *Router) interval() machine.Time {
 	return r.cfg.Hello - machine.Time(r.random.Int64N(int64(r.cfg.Hello/4)+1))
 }
 
+// Where nobody answers, hellos become rarer after eagerFor of them, until maxPause of intervals lies between two.
+const (
+	eagerFor = 20
+	maxPause = 4
+)
+
+// pause is the time to the next hello on f.
+func (r *Router) pause(f *face) machine.Time {
+	return r.interval() * machine.Time(min(max(f.unheard/eagerFor, 1), maxPause))
+}
+
 // deadline is when f has a timer to fire.
 func (f *face) deadline() machine.Time {
 	if !f.up {
@@ -173,6 +202,9 @@ func (f *face) deadline() machine.Time {
 	}
 	if f.heard {
 		return min(f.helloAt, f.deadAt, f.askAt)
+	}
+	if !f.speaks() {
+		return machine.Never
 	}
 	return f.helloAt
 }

@@ -169,3 +169,84 @@ func TestFaceEvents(t *testing.T) {
 		t.Error("linked by the session before FaceDown")
 	}
 }
+
+// TestFoundFace: on a face that the other end made nothing is said before a message came, and no more bytes than came until the
+// other end hears us: an address can be forged.
+func TestFoundFace(t *testing.T) {
+	r := newRig(t, Config{Seed: 5})
+	r.r.FaceFound(r.now, 1)
+	s := &script{rig: r, face: 1, header: header{id: 2, boot: 7, session: 1}}
+	bytes := func() (n int) {
+		var buf [MaxMessage]byte
+		for {
+			size := r.r.Transmit(r.now, 1, buf[:])
+			if size <= 0 {
+				return n
+			}
+			n += size
+		}
+	}
+	said, heard := 0, 0
+	for range 40 {
+		r.run(250 * ms)
+		said += bytes()
+	}
+	r.r.Receive(r.now, 1, []byte{1})
+	if r.run(time5s); said+bytes() != 0 {
+		t.Error("a hello to somebody who said nothing that counts")
+	}
+	for guess := range uint32(200) { // of somebody who doesn't hear us
+		s.heardBoot, s.heardSession = 1, guess
+		s.send(says(node(9, 1, nil), 0))
+		heard += len(s.encode(says(node(9, 1, nil), 0)))
+		r.run(50 * ms)
+		if said += bytes(); said > heard {
+			t.Fatalf("%d bytes for %d", said, heard)
+		}
+	}
+	if _, up := r.r.Neighbour(1); up || said == 0 {
+		t.Errorf("linked %v by guesses, %d bytes said", up, said)
+	}
+	s.hear()
+	s.send()
+	if _, up := r.r.Neighbour(1); !up {
+		t.Error("not linked")
+	}
+	for range 10 { // a living link speaks as any other
+		s.thank(s.drain()...)
+		s.send()
+		r.run(250 * ms)
+	}
+	if _, up := r.r.Neighbour(1); !up {
+		t.Error("the link died")
+	}
+	r.run(machine.Second)
+	s.drain()
+	for range 40 {
+		r.run(250 * ms)
+		if n := bytes(); n != 0 {
+			t.Fatalf("%d bytes to an end that fell silent", n)
+		}
+	}
+}
+
+const time5s = 5 * machine.Second
+
+// TestHellosBecomeRare: where nobody ever answers, hellos are a second apart in the end; whoever answers is heard at once.
+func TestHellosBecomeRare(t *testing.T) {
+	r := newRig(t, Config{})
+	s := r.stranger(1, 2, 7)
+	count := 0
+	for range 4 * 60 {
+		r.run(250 * ms)
+		count += len(s.drain())
+	}
+	if count > 110 || count < 60 {
+		t.Errorf("%d hellos in a minute", count)
+	}
+	s.hear()
+	s.send()
+	if _, up := r.r.Neighbour(1); !up || len(s.drain()) == 0 {
+		t.Error("not linked at once")
+	}
+}

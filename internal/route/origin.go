@@ -69,6 +69,12 @@ func (r *Router) issue() {
 	}
 	r.issueAt = machine.Never
 	said := r.slots[self].advert
+	if !r.cfg.Relay && len(a.prefixes) == 0 { // nobody needs to know of us; who does is told so
+		if a.links = nil; !r.overtaken && (said == nil || len(said.prefixes)+len(said.links) == 0) {
+			r.refreshAt = machine.Never
+			return
+		}
+	}
 	if said != nil && !r.overtaken && r.now < r.refreshAt && said.boot == r.cfg.Boot &&
 		slices.Equal(said.links, a.links) && slices.EqualFunc(said.prefixes, a.prefixes, wire.Name.Equal) {
 		return
@@ -88,7 +94,7 @@ func (r *Router) issue() {
 	r.overtaken = false
 	r.issuedAt = r.now
 	r.refreshAt = r.now + r.cfg.Refresh - machine.Time(r.random.Int64N(int64(r.cfg.Refresh/8)+1))
-	r.install(a, r.now)
+	r.install(a, r.now, r.cfg.ID)
 	r.flood(self)
 }
 
@@ -109,15 +115,15 @@ func (r *Router) challenge(a *advert, born machine.Time) {
 		r.fights = 1
 	}
 	r.seq = max(r.seq, a.seq)
-	spent := r.seq+1 >= maxSeq
+	spent := r.seq+1 >= highSeq
 	if r.fights > maxFights {
 		r.count.Duplicates++
 		if a.boot >= r.cfg.Boot {
 			r.quiet = r.now + quietFor
 		}
 	}
-	if spent { // only a forger gets here; its work must expire
-		r.quiet = born + r.cfg.Expire
+	if spent { // only a forger gets here; its work must expire, and does so soon
+		r.quiet = born + r.life(a) + lapseSlack
 	}
 	if r.now < r.quiet {
 		r.yield(a, born)
@@ -132,12 +138,12 @@ func (r *Router) yield(a *advert, born machine.Time) {
 	r.overtaken = false
 	r.issueAt, r.refreshAt = r.quiet, r.quiet
 	r.seq = max(r.seq, a.seq)
-	r.install(a, born)
+	r.install(a, born, r.cfg.ID)
 	r.flood(self)
 }
 
 // vanished says that what stood in our name has expired, at all other nodes too.
 func (r *Router) vanished() {
+	r.refreshAt = max(r.now, r.quiet) // quiet is not over yet where others may still hold it
 	r.seq, r.quiet = 0, 0
-	r.refreshAt = r.now
 }

@@ -171,25 +171,89 @@ func TestDuplicates(t *testing.T) {
 	}
 }
 
-// TestForgedSequence: a forger who uses up all sequence numbers silences a node until the forgery has expired.
+// keep runs for d with a neighbour that acknowledges everything.
+func (s *script) keep(d machine.Time) {
+	for end := s.now + d; s.now < end; s.run(500 * ms) {
+		s.thank(s.drain()...)
+		s.send()
+	}
+}
+
+// TestForgedSequence: a forger who uses up all sequence numbers silences a node for seconds: what nobody honest says lapses soon.
 func TestForgedSequence(t *testing.T) {
-	r := newRig(t, Config{Expire: 60 * machine.Second, Refresh: 20 * machine.Second})
-	s := r.linked(1, 2)
-	forged := node(1, maxSeq-1, []uint64{2}, "/stolen")
-	s.send(says(forged, 0))
-	keep := func(d machine.Time) {
-		for end := r.now + d; r.now < end; r.run(500 * ms) {
-			s.thank(s.drain()...)
-			s.send()
+	for _, seq := range []uint64{highSeq, maxSeq - 1} {
+		r := newRig(t, Config{})
+		s := r.linked(1, 2)
+		s.send(says(node(1, seq, []uint64{2}, "/stolen"), 0))
+		s.keep(9 * machine.Second)
+		if got := r.ours(); got.Seq != seq {
+			t.Errorf("%+v", got)
+		}
+		s.keep(3 * machine.Second)
+		if got := r.ours(); got.Seq == 0 || got.Seq > 3 || len(got.Prefixes) != 0 {
+			t.Errorf("%+v", got)
+		}
+		s.send(says(node(9, seq, []uint64{2}), 0))
+		if s.keep(11 * machine.Second); r.r.Counters().Expired != 2 {
+			t.Error("another's lapses, too")
 		}
 	}
-	keep(59 * machine.Second)
-	if got := r.ours(); got.Seq != maxSeq-1 {
-		t.Errorf("%+v", got)
+}
+
+// TestForgeryLapsesEverywhere: in a network with delays all nodes are back at what the origin says soon after.
+func TestForgeryLapsesEverywhere(t *testing.T) {
+	w := newWorld(4)
+	w.near, w.far = 5*ms, 40*ms
+	w.build("ring", 8, relays)
+	agree(t, w, 3*machine.Second)
+	victim, forger := w.hosts[0], w.hosts[4]
+	forged := node(victim.cfg.ID, maxSeq-1, nil, "/stolen")
+	forger.router.install(mustAdvert(t, forged), forger.router.now, forger.cfg.ID)
+	forger.router.flood(forger.router.slotOf[victim.cfg.ID])
+	forger.pump()
+	w.run(3 * machine.Second)
+	if w.agrees() {
+		t.Error("the forgery had no effect")
 	}
-	keep(2 * machine.Second)
-	if got := r.ours(); got.Seq == 0 || got.Seq > 3 || len(got.Prefixes) != 0 {
-		t.Errorf("%+v", got)
+	w.run(9 * machine.Second)
+	agree(t, w, 3*machine.Second)
+}
+
+func mustAdvert(t *testing.T, a *advert) *advert {
+	got, _, ok := decodeAdvert(a.encoded())
+	if !ok {
+		t.Fatal("doesn't decode")
+	}
+	return got
+}
+
+// TestSilentLeaf: a leaf without prefixes says nothing of itself, and reaches all the same what others announce; when its last
+// prefix goes it says so, and is forgotten within a minute.
+func TestSilentLeaf(t *testing.T) {
+	w := newWorld(1)
+	w.build("ring", 4, relays)
+	leaf := w.plain(false)
+	w.join(leaf, w.hosts[0])
+	agree(t, w, 2*machine.Second)
+	known := func() bool {
+		_, ok := w.hosts[2].router.slotOf[leaf.cfg.ID]
+		return ok
+	}
+	if known() || leaf.router.Counters().Issued != 0 || len(leaf.table) != 5 {
+		t.Errorf("%d advertisements of the leaf; %s", leaf.router.Counters().Issued, leaf)
+	}
+	leaf.announce("/own")
+	if agree(t, w, 2*machine.Second); !known() {
+		t.Error("a leaf with a prefix isn't in the map")
+	}
+	leaf.withdraw("/own")
+	agree(t, w, 2*machine.Second)
+	if w.run(70 * machine.Second); known() || leaf.router.Deadline() > w.now+machine.Second {
+		t.Error("a leaf that announces nothing any more is still in the map")
+	}
+	leaf.announce("/again")
+	if agree(t, w, 2*machine.Second); !known() {
+		t.Error("it doesn't come back")
 	}
 }
 

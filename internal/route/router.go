@@ -33,6 +33,8 @@ type Config struct {
 
 	MaxNodes int // in the map (8192)
 	MaxBytes int // of all advertisements (16 MiB)
+	// MaxPrefixes bounds the prefixes of all other nodes together (65536). One neighbour may bring half of them.
+	MaxPrefixes int
 }
 
 func (c Config) withDefaults() Config {
@@ -52,6 +54,9 @@ func (c Config) withDefaults() Config {
 	c.MaxNodes = min(c.MaxNodes, 1<<15) // hop counts are 16 bits wide
 	if c.MaxBytes <= 0 {
 		c.MaxBytes = 16 << 20
+	}
+	if c.MaxPrefixes <= 0 {
+		c.MaxPrefixes = 1 << 16
 	}
 	return c
 }
@@ -84,7 +89,7 @@ func New(cfg Config) *Router {
 	return &Router{
 		cfg:       cfg,
 		random:    rand.New(rand.NewPCG(cfg.Seed, cfg.ID)),
-		database:  database{slots: make([]slot, 1), slotOf: map[uint64]int32{}, nextExpiry: machine.Never},
+		database:  database{slots: make([]slot, 1), slotOf: map[uint64]int32{}, brought: map[uint64]int{}, nextExpiry: machine.Never},
 		table:     table{numbers: map[string]int32{}},
 		computeAt: machine.Never,
 		own:       own{issueAt: machine.Never},
@@ -99,9 +104,18 @@ func (r *Router) FaceUp(now machine.Time, id machine.FaceID) {
 		r.faces = slices.Insert(r.faces, i, &face{id: id})
 	}
 	f := r.faces[i]
-	f.up, f.restarted = true, false
+	f.up, f.restarted, f.unheard = true, false, 0
 	f.helloAt = r.now + r.interval()
 	r.begin(f)
+}
+
+// FaceFound tells that a face exists which the other end made. Whoever can forge an address can make one, so nothing is said on it
+// before a message came, and until the other end is known to hear us no more bytes than came.
+func (r *Router) FaceFound(now machine.Time, id machine.FaceID) {
+	r.FaceUp(now, id)
+	f := r.liveFace(id)
+	f.found, f.due = true, false
+	f.session = 1 + r.random.Uint32()>>1 // not to be guessed
 }
 
 // FaceDown tells that a face is gone.
@@ -135,6 +149,9 @@ func (r *Router) Announce(now machine.Time, prefix wire.Name) bool {
 	return true
 }
 
+// Announced is the number of prefixes announced.
+func (r *Router) Announced() int { return len(r.own.prefixes) }
+
 // Withdraw ends Announce.
 func (r *Router) Withdraw(now machine.Time, prefix wire.Name) {
 	r.tick(now)
@@ -162,6 +179,7 @@ func (r *Router) Receive(now machine.Time, id machine.FaceID, b []byte) {
 	if !r.hear(f, m.header) {
 		return
 	}
+	f.owed += len(b)
 	n := f.linked
 	if n == nil {
 		if len(m.acks)+len(m.summaries)+len(m.adverts) > 0 {
@@ -209,10 +227,17 @@ func (r *Router) Transmit(now machine.Time, id machine.FaceID, buf []byte) int {
 	if len(b) == headerLen && !f.due {
 		return 0
 	}
+	if f.unproven() {
+		if f.owed < len(b) {
+			f.due = false
+			return 0
+		}
+		f.owed -= len(b)
+	}
 	h.put(b)
 	r.number = h.number
 	f.due, f.ask = false, false
-	f.helloAt = r.now + r.interval()
+	f.helloAt = r.now + r.pause(f)
 	r.count.MessagesOut++
 	r.count.BytesOut += uint64(len(b))
 	return copy(buf, b)

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"slices"
+
 	"mars/internal/machine"
 	"mars/internal/wire"
 )
@@ -9,7 +11,7 @@ import (
 type Node struct {
 	ID       uint64
 	Boot     uint32 // nonce of its run
-	Seq      uint64 // of its newest advertisement
+	Seq      uint64 // of its newest advertisement; 0: of this node, which says nothing (a leaf without prefixes)
 	Relay    bool
 	Age      machine.Time // since it was issued
 	Hops     int          // fewest from here; 0: this node, −1: out of reach
@@ -25,7 +27,7 @@ type Link struct {
 
 // Topology returns the map, by node id, with this node in it. The caller may keep it, but not write to the names.
 func (r *Router) Topology() []Node {
-	hops := r.nearest()
+	hops, ours := r.nearest(), r.links()
 	nodes := make([]Node, 0, len(r.order))
 	for _, at := range r.order {
 		s := &r.slots[at]
@@ -35,11 +37,28 @@ func (r *Router) Topology() []Node {
 		}
 		for _, id := range s.links {
 			o, ok := r.slotOf[id]
-			n.Links = append(n.Links, Link{id, ok && r.slots[o].linkedTo(s.origin)})
+			both := ok && r.slots[o].linkedTo(s.origin)
+			if id == r.cfg.ID && !ok {
+				both = slices.Contains(ours, s.origin)
+			}
+			n.Links = append(n.Links, Link{id, both})
 		}
 		nodes = append(nodes, n)
 	}
+	if _, ok := r.slotOf[r.cfg.ID]; !ok {
+		nodes = slices.Insert(nodes, r.place(r.cfg.ID), r.unsaid(ours))
+	}
 	return nodes
+}
+
+// unsaid is this node while it says nothing of itself.
+func (r *Router) unsaid(links []uint64) Node {
+	n := Node{ID: r.cfg.ID, Boot: r.cfg.Boot, Relay: r.cfg.Relay, Links: make([]Link, 0, len(links))}
+	for _, id := range links {
+		o, ok := r.slotOf[id]
+		n.Links = append(n.Links, Link{id, ok && r.slots[o].linkedTo(r.cfg.ID)})
+	}
+	return n
 }
 
 // nearest returns the fewest hops to every slot.

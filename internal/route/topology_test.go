@@ -19,7 +19,7 @@ func TestTopology(t *testing.T) {
 			t.Errorf("age %v", n.Age)
 		}
 	}
-	want := `1 boot 4 seq 2 relay false hops 0 links [{2 true}] prefixes []
+	want := `1 boot 4 seq 0 relay false hops 0 links [{2 true}] prefixes []
 2 boot 7 seq 3 relay true hops 1 links [{1 true} {5 true}] prefixes [/two]
 5 boot 7 seq 9 relay true hops 2 links [{2 true} {6 false}] prefixes []
 8 boot 7 seq 1 relay true hops -1 links [] prefixes [/far]
