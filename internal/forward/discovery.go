@@ -118,6 +118,7 @@ type discovery struct {
 	index       int // highest ProbeIdx seen; at the source: the current one
 	room        int // most hops that an arriving probe could still go
 	done        []done
+	joined      machine.Time
 	finished    machine.Time // at the source: when NodeConv was reached; 0: not yet
 }
 

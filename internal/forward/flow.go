@@ -27,7 +27,7 @@ type flow struct {
 	dest    wire.Name
 	src     []byte
 	lanes   []*lane // the faces that an epoch may use
-	version uint64  // of the FIB when discovery began
+	version uint64  // of the FIB when its candidates were last those of the newest epoch
 	retry   refs    // Interests to express again; they go first
 	fresh   refs
 	live    int // Interests in the two queues
@@ -38,6 +38,9 @@ type flow struct {
 	evicted bool
 	entries siblings // pending Interests for Data
 	place   int      // in flows.order
+
+	hintAt  machine.Time // when the next Nack(MoreWays) may leave, or be followed
+	hintGap machine.Time // at the source: between the last two that were followed
 
 	owner        *ingress // the face that it counts for
 	older, newer *flow    // of the same face, by last use

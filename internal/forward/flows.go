@@ -65,12 +65,13 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 	s.fib.version++
 	if u := s.ups[id]; u != nil {
 		s.rebind(now, u) // a new life: nothing asked before will be answered
-		u.up, u.suspended = true, false
+		u.up, u.suspended, u.since = true, false, now
 		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
 		s.wakeAll(u)
 		return
 	}
 	u := newUpstream(id, f)
+	u.since = now
 	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
 	s.ups[id] = u
 	s.upList = append(s.upList, u)

@@ -156,6 +156,7 @@ func (s *flows) drive(now machine.Time, f *flow) {
 			return
 		}
 		f.probeAt = now + refreshEvery
+		f.hintGap = 0
 		s.rediscover(now, f)
 		return
 	}
@@ -244,7 +245,7 @@ func (s *flows) sendProbe(now machine.Time, f *flow, d *discovery) {
 const selfFace machine.FaceID = 0
 
 // join finds the epoch of a flow that passes through here, or freezes a label and joins it. nil: it may not.
-func (s *flows) join(f *flow, label wire.Label) *discovery {
+func (s *flows) join(now machine.Time, f *flow, label wire.Label) *discovery {
 	for _, d := range f.epochs {
 		if d.boot == label.Boot && d.epoch == label.Epoch {
 			return d
@@ -259,6 +260,7 @@ func (s *flows) join(f *flow, label wire.Label) *discovery {
 		mine.Hops = uint16(hops[0].Hops) // next hops are sorted
 	}
 	d := newDiscovery(label.Boot, label.Epoch, mine, false, hops, s.cfg)
+	d.joined, f.version = now, s.fib.version
 	if len(f.epochs) == keptEpochs {
 		f.epochs = append(f.epochs[:0], f.epochs[1:]...)
 	}

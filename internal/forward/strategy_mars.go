@@ -54,7 +54,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 			s.fail(e, wire.NackLoop)
 			return true
 		}
-		if d = s.join(f, hdr.Label); d == nil || d.refuses(hdr.Label, false) {
+		if d = s.join(now, f, hdr.Label); d == nil || d.refuses(hdr.Label, false) {
 			s.drop(DropLoop)
 			s.fail(e, wire.NackLoop)
 			return true
@@ -74,6 +74,10 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 		return true
 	}
 	d.noteIngress(in, max(d.first, 0))
+	if s.moreWays(now, f, d) {
+		s.fail(e, nackMoreWays)
+		return true
+	}
 	e.flow = f
 	f.entries.push(e)
 	s.express(now, e, false)
@@ -90,7 +94,7 @@ func (s *flows) uphill(now machine.Time, in machine.FaceID, e *entry, hdr *wire.
 	if !hdr.HasLabel {
 		return false // no MARS node (protocol.md §3)
 	}
-	d := s.join(f, hdr.Label)
+	d := s.join(now, f, hdr.Label)
 	return d == nil || d.refuses(hdr.Label, false)
 }
 
@@ -286,6 +290,10 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packe
 // refused handles a Nack to a Data Interest of a flow. Congestion: the Interest waits one pacing interval, its credit being
 // spent a second time (protocol.md §4). Else the face is no upstream in this epoch, and another takes the Interest.
 func (s *flows) refused(now machine.Time, e *entry, u *upstream, reason wire.NackReason) {
+	if reason == nackMoreWays {
+		s.hinted(now, e)
+		return
+	}
 	if reason == wire.NackCongestion {
 		if u != nil {
 			u.ctrl.OnCongestion(now)

@@ -29,6 +29,7 @@ type upstream struct {
 	face  machine.FaceID
 	local bool // an application on this node: no rate
 	up    bool
+	since machine.Time // that it is up
 
 	ctrl    cc.Paper
 	tokens  float64 // bytes of expected Data that may be asked for now
