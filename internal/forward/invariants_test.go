@@ -46,9 +46,7 @@ func (g *graph) disturb() {
 	v := g.nodes[g.rng.IntN(len(g.nodes))]
 	switch g.rng.IntN(12) {
 	case 0, 1: // its labels and epochs are gone
-		if !g.rerouted {
-			g.boot(v)
-		}
+		g.boot(v)
 	case 2:
 		if len(v.faces) > 0 {
 			f := g.rng.IntN(len(v.faces))
