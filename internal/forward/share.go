@@ -60,13 +60,8 @@ func (h *heavy) Pop() any {
 
 // own gives a flow to a face, as the one that it has used last.
 func (s *flows) own(o *ingress, f *flow) {
-	f.owner, f.older, f.newer = o, o.last, nil
-	if o.last != nil {
-		o.last.newer = f
-	} else {
-		o.first = f
-	}
-	o.last = f
+	f.owner = o
+	o.push(f)
 	o.weight += weigh(f.name)
 	s.weight += weigh(f.name)
 	if o.heap < 0 {
@@ -79,6 +74,29 @@ func (s *flows) own(o *ingress, f *flow) {
 // disown ends own.
 func (s *flows) disown(f *flow) {
 	o := f.owner
+	o.unlink(f)
+	f.owner = nil
+	o.weight -= weigh(f.name)
+	s.weight -= weigh(f.name)
+	if o.first == nil {
+		heap.Remove(&s.heavy, o.heap)
+	} else {
+		heap.Fix(&s.heavy, o.heap)
+	}
+}
+
+// push makes f the flow that was used last.
+func (o *ingress) push(f *flow) {
+	f.older, f.newer = o.last, nil
+	if o.last != nil {
+		o.last.newer = f
+	} else {
+		o.first = f
+	}
+	o.last = f
+}
+
+func (o *ingress) unlink(f *flow) {
 	if f.older != nil {
 		f.older.newer = f.newer
 	} else {
@@ -89,28 +107,19 @@ func (s *flows) disown(f *flow) {
 	} else {
 		o.last = f.older
 	}
-	f.owner, f.older, f.newer = nil, nil, nil
-	o.weight -= weigh(f.name)
-	s.weight -= weigh(f.name)
-	if o.first == nil {
-		heap.Remove(&s.heavy, o.heap)
-	} else {
-		heap.Fix(&s.heavy, o.heap)
-	}
+	f.older, f.newer = nil, nil
 }
 
 // touch notes that a face uses a flow. It belongs to the lightest of the faces that use it: nobody loses a flow because a
 // busier neighbour asks for the same.
 func (s *flows) touch(o *ingress, f *flow) {
-	if f.owner == o && o.last == f {
+	if owner := f.owner; owner != o && (owner.gone || o.weight+weigh(f.name) < owner.weight) {
+		s.disown(f)
+		s.own(o, f)
 		return
 	}
-	owner := f.owner
-	if owner != o && !owner.gone && o.weight+weigh(f.name) >= owner.weight {
-		o = owner
-	}
-	s.disown(f)
-	s.own(o, f)
+	f.owner.unlink(f)
+	f.owner.push(f)
 }
 
 // makeRoom evicts flows until face o may have one more with this name: its own first, then of whoever has the most.

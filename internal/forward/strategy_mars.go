@@ -74,12 +74,12 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 		return true
 	}
 	d.noteIngress(in, max(d.first, 0))
-	if s.moreWays(now, f, d) {
+	e.flow = f
+	f.entries.push(e)
+	if e.possible() && s.moreWays(now, f, d) { // without a way in this epoch the answer is that there is none
 		s.fail(e, nackMoreWays)
 		return true
 	}
-	e.flow = f
-	f.entries.push(e)
 	s.express(now, e, false)
 	return true
 }
