@@ -100,6 +100,9 @@ func (s *flows) faceGone(id machine.FaceID) {
 
 // rebind expresses the Interests that wait for a face elsewhere: it went down or fell silent.
 func (s *flows) rebind(now machine.Time, u *upstream) {
+	if !u.used {
+		return // most faces that strangers make: their end must not cost a walk over all that is pending
+	}
 	for _, e := range s.pit.entries {
 		if !e.live {
 			continue

@@ -148,3 +148,22 @@ func BenchmarkFlowFlood(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkStrangersFaces measures the coming and going of a face that was never asked, beside many pending Interests.
+func BenchmarkStrangersFaces(b *testing.B) {
+	fw := New(Config{Seed: 1, Relay: true})
+	fw.FaceUp(0, 1, machine.Face{MTU: 1400})
+	fw.FaceUp(0, 3, machine.Face{MTU: 1400})
+	fw.AddRoute(wire.MustParseName("/site"), NextHop{Face: 3, Hops: 1})
+	for n := range 20_000 {
+		i := chunkOf(fmt.Sprint(n), 0)
+		p := wire.Packet{Label: sourceLabel, HasLabel: true, Fragment: i.Append(nil)}
+		fw.Receive(0, 1, 0, p.Append(nil))
+	}
+	id := machine.FaceID(10)
+	for b.Loop() {
+		fw.FaceUp(0, id, machine.Face{MTU: 1400, OnDemand: true})
+		fw.FaceGone(0, id)
+		id++
+	}
+}

@@ -147,6 +147,7 @@ func (s *flows) setLanes(f *flow) {
 			l := laneOf(f.lanes, u)
 			if l == nil {
 				l = &lane{flow: f, up: u}
+				u.used = true
 			}
 			lanes = append(lanes, l)
 		}
@@ -266,6 +267,7 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packe
 	if n := len(e.out); n > 0 && e.out[n-1].nonce == e.interest.Nonce {
 		e.setNonce(s.rand.Uint32()) // or a node that both ways lead to would take it for a loop
 	}
+	u.used = true
 	o := e.outFace(u.face)
 	if o == nil {
 		e.out = append(e.out, outRecord{face: u.face})

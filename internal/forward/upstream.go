@@ -30,6 +30,7 @@ type upstream struct {
 	local bool // an application on this node: no rate
 	up    bool
 	since machine.Time // that it is up
+	used  bool         // Interests have left by it, or a flow may use it: without, its end concerns nobody
 
 	ctrl    cc.Paper
 	tokens  float64 // bytes of expected Data that may be asked for now
