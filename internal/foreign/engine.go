@@ -55,6 +55,7 @@ type Event struct {
 // Stats is the progress of one transfer.
 type Stats struct {
 	Bytes     int64  // handed out
+	Received  int64  // bytes that came, in order or not
 	Segments  int64  // of these
 	Unsigned  int64  // of these, with a signature that wasn't looked at: anything but a digest
 	Resent    uint64 // Interests sent again
@@ -70,7 +71,20 @@ type Stats struct {
 type Config struct {
 	Seed     uint64
 	MaxAhead int // segments beyond the first one that isn't settled; 0: 1024
+	Control  Control
 }
+
+// Control is how a consumer finds out about losses and congestion, and what it does then.
+type Control uint8
+
+const (
+	// Cubic is a CUBIC window. Losses show by what overtakes them, by timeouts and by Nacks.
+	Cubic Control = iota
+	// PCON is what PCON's consumer does (Schneider et al., ICN 2016; docs/adr/0010): a BIC window that shrinks with every
+	// mark, and once per window for timeouts. Paths of different length reorder, so that only a timeout is a loss. It
+	// doesn't hear Nacks.
+	PCON
+)
 
 // Engine is a consumer. See the package comment.
 type Engine struct {
@@ -103,7 +117,7 @@ const maxName = wire.MaxPacket - 512
 func (e *Engine) Start(now machine.Time, r Request) ID {
 	e.now = now
 	e.lastID++
-	t := newTransfer(now, e.lastID, r, e.cfg.MaxAhead)
+	t := newTransfer(now, e.lastID, r, e.cfg.MaxAhead, e.cfg.Control)
 	e.transfers = append(e.transfers, t)
 	last, ok := t.name.At(t.name.Len() - 1)
 	switch {
@@ -156,7 +170,7 @@ func (e *Engine) Stats(id ID) Stats {
 func (t *transfer) statistics() Stats {
 	s := t.stats
 	s.Resent, s.Decreases = t.resent, t.decreases
-	s.Window, s.RTT, s.InFlight = t.cubic.Window(), t.rtt.smoothed, t.inflight
+	s.Window, s.RTT, s.InFlight = t.ctrl.Window(), t.rtt.smoothed, t.inflight
 	return s
 }
 

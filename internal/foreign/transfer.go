@@ -51,10 +51,10 @@ type transfer struct {
 	window
 }
 
-func newTransfer(now machine.Time, id ID, r Request, size int) *transfer {
+func newTransfer(now machine.Time, id ID, r Request, size int, c Control) *transfer {
 	return &transfer{
 		id: id, name: r.Name.Clone(), stall: cmp.Or(r.Stall, 30*machine.Second), heard: now, askAt: now,
-		last: math.MaxUint64, window: newWindow(size),
+		last: math.MaxUint64, window: newWindow(size, c),
 	}
 }
 
@@ -127,7 +127,7 @@ func (e *Engine) onNack(now machine.Time, t *transfer, i *wire.Interest, reason 
 		return
 	}
 	n, ok := t.number(i.Name)
-	if !ok || !t.wanted(n) || t.slot(n).state != inFlight {
+	if !ok || !t.wanted(n) || t.slot(n).state != inFlight || t.pcon {
 		return
 	}
 	s := t.slot(n)
@@ -143,7 +143,7 @@ func (e *Engine) onNack(now machine.Time, t *transfer, i *wire.Interest, reason 
 		}
 		t.paused = now + askAgain
 	default:
-		t.congested(s.seq, func() { t.cubic.OnLoss(now) })
+		t.congested(s.seq, func() { t.ctrl.OnLoss(now) })
 		t.paused = now + t.rtt.smoothed
 	}
 	t.lose(s)
@@ -211,6 +211,7 @@ func (e *Engine) onFirst(now machine.Time, t *transfer, d *wire.Data) {
 	}
 	t.count(d)
 	t.stats.Bytes, t.stats.Segments, t.lowest = int64(len(d.Content)), 1, 1
+	t.stats.Received = t.stats.Bytes
 	e.events = append(
 		e.events, Event{ID: t.id, Kind: Segment, Data: e.buffer(d.Content)}, Event{ID: t.id, Kind: Done},
 	)
@@ -300,6 +301,7 @@ func (e *Engine) onSegment(now machine.Time, t *transfer, d *wire.Data, marked b
 		t.cut(last)
 	}
 	t.heard, t.refusals = now, 0
+	t.stats.Received += int64(len(d.Content))
 	if marked {
 		t.stats.Marked++
 	}

@@ -38,7 +38,8 @@ type window struct {
 	inflight int
 	losses   int // slots in state lost
 
-	cubic   cc.Cubic
+	ctrl    controller
+	pcon    bool // what PCON's consumer leaves out
 	rtt     rtt
 	flights []flight
 	nextSeq uint64
@@ -57,8 +58,26 @@ const (
 	reordering = 3
 )
 
-func newWindow(size int) window {
-	return window{slots: make([]slot, size), cubic: cc.NewCubic(initialWindow)}
+// controller is a window algorithm.
+type controller interface {
+	Window() float64
+	OnRTT(rtt machine.Time)
+	OnAck(now machine.Time, acked float64)
+	OnLoss(now machine.Time)
+	OnECN(now machine.Time)
+	OnTimeout(now machine.Time)
+}
+
+func newWindow(size int, c Control) window {
+	w := window{slots: make([]slot, size), pcon: c == PCON}
+	if w.pcon {
+		bic := cc.NewBic(initialWindow)
+		w.ctrl = &bic
+	} else {
+		cubic := cc.NewCubic(initialWindow)
+		w.ctrl = &cubic
+	}
+	return w
 }
 
 func (w *window) slot(n uint64) *slot { return &w.slots[n%uint64(len(w.slots))] }
@@ -68,7 +87,7 @@ func (w *window) wanted(n uint64) bool { return n >= w.lowest && n < w.highest }
 
 // room tells whether an Interest may leave now; last is the last segment.
 func (w *window) room(now machine.Time, last uint64) bool {
-	if now < w.paused || float64(w.inflight+1) > w.cubic.Window() {
+	if now < w.paused || float64(w.inflight+1) > w.ctrl.Window() {
 		return false
 	}
 	return w.losses > 0 || w.highest <= last && w.highest-w.settled < uint64(len(w.slots))
@@ -114,14 +133,14 @@ func (w *window) detect(now machine.Time) {
 	for s := w.first(); s != nil; s = w.first() {
 		late := now-s.sent >= w.rtt.timeout()
 		switch {
-		case s.seq+reordering <= w.top:
-			w.congested(s.seq, func() { w.cubic.OnLoss(now) })
+		case !w.pcon && s.seq+reordering <= w.top:
+			w.congested(s.seq, func() { w.ctrl.OnLoss(now) })
 		case !late:
 			return
 		case now-w.came >= w.rtt.timeout(): // nothing comes at all
-			w.congested(s.seq, func() { w.cubic.OnTimeout(now); w.rtt.backoff++ })
+			w.congested(s.seq, func() { w.ctrl.OnTimeout(now); w.rtt.backoff++ })
 		default:
-			w.congested(s.seq, func() { w.cubic.OnLoss(now) })
+			w.congested(s.seq, func() { w.ctrl.OnLoss(now) })
 		}
 		w.lose(s)
 	}
@@ -159,13 +178,16 @@ func (w *window) arrived(now machine.Time, s *slot, marked bool) {
 	if s.tries == 1 {
 		w.top = max(w.top, s.seq)
 		w.rtt.add(now - s.sent)
-		w.cubic.OnRTT(w.rtt.smoothed)
+		w.ctrl.OnRTT(w.rtt.smoothed)
 	}
 	switch {
+	case marked && w.pcon: // forwarders space marks out
+		w.decreases++
+		w.ctrl.OnECN(now)
 	case marked:
-		w.congested(s.seq, func() { w.cubic.OnECN(now) })
-	case float64(2*busy) >= w.cubic.Window(): // else the window isn't what limits the rate (RFC 9438 §5.8)
-		w.cubic.OnAck(now, 1)
+		w.congested(s.seq, func() { w.ctrl.OnECN(now) })
+	case float64(2*busy) >= w.ctrl.Window(): // else the window isn't what limits the rate (RFC 9438 §5.8)
+		w.ctrl.OnAck(now, 1)
 	}
 }
 

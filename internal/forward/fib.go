@@ -87,3 +87,14 @@ func (f *fib) lookup(name wire.Name) []NextHop {
 	}
 	return f.scratch
 }
+
+// match returns the longest matching prefix and its next hops; nil: no route.
+func (f *fib) match(name wire.Name) (wire.Name, []NextHop) {
+	for k := min(name.Len(), f.deepest); k >= 0; k-- {
+		prefix := name.Prefix(k)
+		if hops := f.byName[string(prefix)]; len(hops) > 0 {
+			return prefix, hops
+		}
+	}
+	return nil, nil
+}

@@ -15,6 +15,8 @@ type Strategy uint8
 const (
 	Mars      Strategy = iota // Interest queues per flow, rate control per face, all valid faces at once
 	BestRoute                 // NFD's: the nearest next hop at once; hop headers are copied through unchanged
+	PCON                      // Schneider et al. 2016: shares of the next hops that congestion marks move (strategy_pcon.go)
+	QSF                       // a reconstruction: next hops by bandwidth and reported queue (strategy_qsf.go)
 )
 
 // sendData, sendInterest and sendNack say what an outbound packet is.
@@ -42,7 +44,8 @@ type flows struct {
 	boot    uint32 // nonce of this run
 	epoch   uint32 // of the last epoch begun here
 	probing []*flow
-	seen    [4096]seenNonce // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
+	split   map[string]*shares // of FIB entries, by prefix (PCON)
+	seen    [4096]seenNonce    // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
 }
 
 // seenNonce is an Interest that is gone.
@@ -55,7 +58,7 @@ func newFlows(cfg Config, bufs *pool, dropped *[dropReasons]uint64) flows {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 0x6d617273))
 	return flows{
 		cfg: cfg, rand: rng, bufs: bufs, fib: newFIB(), pit: newPIT(rng.Uint64()),
-		boot: rng.Uint32(), flows: make(map[uint64]*flow), ups: make(map[machine.FaceID]*upstream), dropped: dropped,
+		boot: rng.Uint32(), flows: make(map[uint64]*flow), split: make(map[string]*shares), ups: make(map[machine.FaceID]*upstream), dropped: dropped,
 	}
 }
 
@@ -149,9 +152,15 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 	}
 	for k := range e.in {
 		if e.in[k].nonce == i.Nonce && e.in[k].face != in {
+			s.drop(DropLooped)
 			s.nack(in, tok, i.Wire, wire.NackDuplicate)
 			return
 		}
+	}
+	if e.returned(in, i.Nonce) {
+		s.drop(DropLooped)
+		s.nack(in, tok, i.Wire, wire.NackDuplicate)
+		return
 	}
 	if !local && e.disc != nil && s.uphill(now, in, e, hdr) {
 		s.drop(DropLoop)
@@ -214,6 +223,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 			s.drop(DropDuplicateInterest)
 			return
 		}
+		s.drop(DropLooped)
 		s.nack(in, tok, i.Wire, wire.NackDuplicate)
 		return
 	}
@@ -240,7 +250,17 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	if s.cfg.Strategy == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
 		return
 	}
-	s.bestRoute(now, e, wire.NackNoRoute)
+	s.forward(now, e, wire.NackNoRoute)
+}
+
+// forward sends an Interest of no flow on.
+func (s *flows) forward(now machine.Time, e *entry, last wire.NackReason) {
+	switch s.cfg.Strategy {
+	case PCON, QSF:
+		s.spread(now, e)
+	default:
+		s.bestRoute(now, e, last)
+	}
 }
 
 // candidates are the next hops that an Interest from face in may take: never back, and a leaf carries no transit.
@@ -303,6 +323,7 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	} else {
 		down.hdr.Feedback, down.hdr.HasFeedback = hdr.Feedback, hdr.HasFeedback
 		down.hdr.Convergence, down.hdr.HasConvergence = hdr.Convergence, hdr.HasConvergence
+		s.answered(now, e, u, hdr, &down)
 	}
 	for k := range e.in {
 		p := down
@@ -384,6 +405,10 @@ func (s *flows) onNack(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	switch {
 	case e.probe:
 		s.probeNack(now, from, e, hdr.NackReason)
+	case e.flow == nil && s.cfg.Strategy.spreads():
+		if !e.waiting() {
+			s.fail(e, hdr.NackReason)
+		}
 	case e.flow == nil:
 		s.bestRoute(now, e, hdr.NackReason)
 	default:
@@ -442,6 +467,7 @@ func (s *flows) forget(e *entry) {
 
 func (s *flows) expire(e *entry) {
 	s.drop(DropExpired)
+	s.unanswered(e)
 	s.uncharge(e)
 	s.forget(e)
 }

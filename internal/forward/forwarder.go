@@ -52,12 +52,13 @@ const (
 	DropScope                        // /localhost from another node
 	DropNack                         // Nack for a peer that may not know what it is
 	DropControl                      // routing message that nobody here takes
+	DropLooped                       // an Interest came back: its nonce is known from another face (answered with a Nack)
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
-	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted", "control",
+	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted", "control", "looped",
 }
 
 func (r DropReason) String() string { return dropNames[r] }
@@ -150,6 +151,10 @@ func (fw *Forwarder) FaceUp(now machine.Time, id machine.FaceID, f machine.Face)
 	fc.link.creditAt = now
 	fw.flows.faceUp(now, id, f)
 	fc.flow = fw.flows.ups[id]
+	if fw.cfg.Strategy.spreads() && !f.Local {
+		fc.link.codel = newCoDel()
+		fc.flow.codel = fc.link.codel
+	}
 	fw.settle(now)
 }
 

@@ -41,7 +41,8 @@ type link struct {
 	backlog  bool // packets wait for credit
 	resume   machine.Time
 
-	in reassembler
+	in    reassembler
+	codel *codel // marks the Data queue; nil: nothing does
 }
 
 // dataCapacity is the occupancy that feedback reports as 1, packets.
@@ -111,6 +112,9 @@ func burst(rate float64, backlog bool, idle machine.Time) float64 {
 
 // load makes p the packet being sent and computes its fragments.
 func (l *link) load(now machine.Time, p packet) {
+	if p.data && l.codel != nil && l.codel.marks(now, now-p.queued, l.data.len()) {
+		p.hdr.CongestionMark = 1
+	}
 	if p.data && p.feedback {
 		p.hdr.HasFeedback = true
 		fb := &p.hdr.Feedback

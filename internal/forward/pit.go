@@ -49,6 +49,7 @@ type entry struct {
 	probeIdx int        // its ProbeIdx
 	queued   bool       // waits in its flow's Interest queue
 	since    machine.Time
+	marked   bool           // PCON: its Data will be, for congestion on the way up
 	lost     bool           // sent, and not answered in time
 	avoid    machine.FaceID // face that lost it: retransmissions go elsewhere if they can
 
@@ -166,7 +167,7 @@ func (p *pit) remove(e *entry) {
 		}
 	}
 	p.wheel.disarm(e)
-	e.live, e.chain, e.flow, e.queued, e.avoid = false, nil, nil, false, 0
+	e.live, e.chain, e.flow, e.queued, e.avoid, e.marked = false, nil, nil, false, 0, false
 	e.disc, e.owner, e.probe, e.probeIdx, e.lost, e.payer = nil, nil, false, 0, false, nil
 	e.interest = wire.Interest{}
 	if cap(e.buf) > keptBuffer {

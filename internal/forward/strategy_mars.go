@@ -175,7 +175,7 @@ func (s *flows) express(now machine.Time, e *entry, again bool) {
 		return // a probe is sent once: the source sends new ones
 	}
 	if e.flow == nil {
-		s.bestRoute(now, e, wire.NackNoRoute)
+		s.forward(now, e, wire.NackNoRoute)
 		return
 	}
 	if again && len(e.out) > 0 {

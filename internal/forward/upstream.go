@@ -48,6 +48,9 @@ type upstream struct {
 	probeAt     machine.Time
 	backoff     machine.Time
 	sent        uint64 // Interests sent through Algorithm 1's gate
+
+	codel *codel  // of the face's Data queue; nil: none
+	full  float64 // occupancy of the peer's Data queue toward here as last reported (QSF)
 }
 
 func newUpstream(id machine.FaceID, f machine.Face) *upstream {
