@@ -22,6 +22,7 @@ type Config struct {
 	// DataAfterDiscovery holds a new flow's Interests for Data until its first discovery has ended, as in the paper's
 	// measurements. Otherwise they start at once, on the shortest faces (protocol.md §5.4).
 	DataAfterDiscovery bool
+	EvenStart          bool // PCON: the next hops of a prefix begin with equal shares, not all on the nearest
 
 	faults faults
 }

@@ -31,9 +31,15 @@ type share struct {
 }
 
 // adopt makes the shares those of hops, nearest first: old faces keep theirs, and what the lost ones had goes to the
-// nearest. At the beginning that is all of it.
-func (s *shares) adopt(hops []NextHop) {
+// nearest. At the beginning that is all of it, or each gets as much as the others.
+func (s *shares) adopt(hops []NextHop, evenly bool) {
 	old := s.faces
+	if len(old) == 0 && evenly {
+		for _, h := range hops {
+			s.faces = append(s.faces, share{h.Face, 1 / float64(len(hops))})
+		}
+		return
+	}
 	s.faces = make([]share, len(hops))
 	sum := 0.0
 	for i, h := range hops {
@@ -91,7 +97,7 @@ func (s *flows) sharesOf(name wire.Name) *shares {
 	}
 	if sh.version != s.fib.version || len(sh.faces) == 0 {
 		sh.version = s.fib.version
-		sh.adopt(hops)
+		sh.adopt(hops, s.cfg.EvenStart)
 	}
 	return sh
 }

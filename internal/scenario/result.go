@@ -108,10 +108,11 @@ type Run struct {
 	Seed       uint64       `json:"seed"`
 	TraceHash  string       `json:"trace_hash"`
 	Flows      []FlowResult `json:"flows"`
-	LinkBytes  int64        `json:"link_bytes"`  // IP bytes sent, over all links
-	LinkDrops  int64        `json:"link_drops"`  // by full queues
-	LinkLosses int64        `json:"link_losses"` // by the loss model
-	Events     int64        `json:"events"`      // packets sent, each on one link
+	LinkBytes  int64        `json:"link_bytes"`                 // IP bytes sent, over all links
+	LinkDrops  int64        `json:"link_drops"`                 // by full queues
+	LinkLosses int64        `json:"link_losses"`                // by the loss model
+	Looped     int64        `json:"looped_interests,omitempty"` // Interests that came back to a node that had them
+	Events     int64        `json:"events"`                     // packets sent, each on one link
 	SimSeconds float64      `json:"sim_s"`
 	WallSecond float64      `json:"wall_s,omitempty"` // not part of what must repeat
 }

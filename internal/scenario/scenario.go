@@ -45,7 +45,7 @@ func KnownSystems() []string {
 	return []string{
 		"MARS", "MARS-IP", "MARS-ENDPOINT", "MARS-everywhere",
 		"MARS-paper", "MARS-IP-paper", "MARS-ENDPOINT-paper", "MARS-everywhere-paper",
-		"PCON", "best-route", "QSF-like",
+		"PCON", "PCON-loop-free", "PCON-even", "best-route", "QSF-like",
 		"MPTCP-ECMP", "MPTCP-Oracle", "MPQUIC-ECMP", "MPQUIC-Oracle", "TCP",
 	}
 }

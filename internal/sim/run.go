@@ -92,7 +92,7 @@ func (w *world) run(limit machine.Time) {
 func (w *world) result(opt Options) scenario.Run {
 	r := scenario.Run{
 		Seed: w.net.seed, TraceHash: fmt.Sprintf("%016x", w.net.hash), Events: w.net.events,
-		SimSeconds: w.net.now.Seconds(),
+		SimSeconds: w.net.now.Seconds(), Looped: w.looped(),
 	}
 	for i := range w.net.links {
 		l := &w.net.links[i]
@@ -100,6 +100,7 @@ func (w *world) result(opt Options) scenario.Run {
 		r.LinkDrops += l.drops
 		r.LinkLosses += l.losses
 	}
+	r.LinkDrops += w.queueDrops()
 	for _, f := range w.flows {
 		r.Flows = append(r.Flows, f.result(opt))
 	}

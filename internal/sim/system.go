@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mars/internal/fetch"
+	"mars/internal/foreign"
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
@@ -24,6 +25,12 @@ type system struct {
 	single   bool             // consumers know one next hop only
 	everyone bool             // every relay runs the strategy of the ends
 	wait     bool             // Data wait for discovery
+
+	plain    bool            // consumers ask for plain names (peers.go)
+	control  foreign.Control // of plain consumers
+	downhill bool            // every next hop is nearer to the producer
+	even     bool            // PCON's shares begin equal
+	note     string          // what must be said wherever its figures are printed
 }
 
 // systems are those that can be simulated.
@@ -32,6 +39,17 @@ var systems = []system{
 	{name: "MARS-IP-paper", ends: forward.Mars, routers: true, wait: true},
 	{name: "MARS-ENDPOINT-paper", ends: forward.Mars, relays: forward.BestRoute, single: true, wait: true},
 	{name: "MARS-everywhere-paper", ends: forward.Mars, everyone: true, wait: true},
+	{name: "best-route", ends: forward.BestRoute, everyone: true, plain: true},
+	{name: "PCON", ends: forward.PCON, everyone: true, plain: true, control: foreign.PCON},
+	{name: "PCON-loop-free", ends: forward.PCON, everyone: true, plain: true, control: foreign.PCON, downhill: true},
+	{
+		name: "PCON-even", ends: forward.PCON, everyone: true, plain: true, control: foreign.PCON, even: true,
+		note: "[R] PCON-even: the next hops of a prefix begin with equal shares; PCON's authors begin with the shortest one.",
+	},
+	{
+		name: "QSF-like", ends: forward.QSF, everyone: true, plain: true, control: foreign.PCON,
+		note: "[R] QSF-like is a reconstruction after one sentence on NDN-QSF, not its algorithm (docs/adr/0010).",
+	},
 }
 
 // Systems are the names of the systems that can be simulated.
@@ -41,6 +59,14 @@ func Systems() []string {
 		names = append(names, systems[i].name)
 	}
 	return names
+}
+
+// Note is what must be said wherever figures of a system are printed; "": nothing.
+func Note(name string) string {
+	if s, err := findSystem(name); err == nil {
+		return s.note
+	}
+	return ""
 }
 
 func findSystem(name string) (*system, error) {
@@ -87,7 +113,7 @@ type world struct {
 	w         *scenario.World
 	system    *system
 	nodes     []*node.Node // by host; nil: a router
-	consumers []*consumer  // by host; nil: none
+	consumers []starter    // by host; nil: none
 	producers []*producer
 	recipes   []recipe // by host
 	flows     []*flow
@@ -133,7 +159,7 @@ func (b *builder) addHost(i int) {
 	}
 	cfg := forward.Config{
 		Seed: random.Uint64(), ID: id, Strategy: b.system.ends, Relay: n.Role == scenario.Relay,
-		Discovery: forward.Direct, DataAfterDiscovery: b.system.wait,
+		Discovery: forward.Direct, DataAfterDiscovery: b.system.wait, EvenStart: b.system.even,
 	}
 	if cfg.Relay && !n.MARS && !b.system.everyone {
 		cfg.Strategy = b.system.relays
@@ -143,6 +169,16 @@ func (b *builder) addHost(i int) {
 	src := binary.BigEndian.AppendUint64(nil, id)
 	switch n.Role {
 	case scenario.Consumer:
+		if b.system.plain {
+			c := newPlainConsumer(b.system, random.Uint64(), b.opt)
+			b.consumers[i] = c
+			r.apps = func(now machine.Time, n *node.Node) turner {
+				c.node = n
+				n.Attach(now, c.engine)
+				return c
+			}
+			break
+		}
 		c := &consumer{step: b.opt.Series, trace: b.opt.tracer}
 		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window})
 		b.consumers[i] = c
@@ -181,6 +217,9 @@ func (b *builder) addFace(host, link int, addr int32, peer machine.FaceID) machi
 	if b.shapes(host) { // a MARS node knows the rate of its links, and so its Data queue is where packets wait
 		f.Rate = float64(d.Rate / 8 * float64(f.MTU) / float64(d.MTU))
 	}
+	if b.system.plain {
+		f.DataQueue = b.dataQueue(d)
+	}
 	h.ports = append(h.ports, port{link: b.g.directed(link, host), addr: addr, face: peer, config: f})
 	id := machine.FaceID(len(h.ports))
 	h.m.FaceUp(0, id, f)
@@ -193,8 +232,11 @@ func (b *builder) addRoute(host, dest int, hop forward.NextHop) {
 	b.nodes[host].AddRoute(0, b.producers[dest].prefix, hop)
 }
 
-// shapes tells whether a host runs the MARS strategy.
+// shapes tells whether a host knows the rate of its links: those of MARS, and of systems that mark their own queues.
 func (b *builder) shapes(i int) bool {
+	if b.system.plain {
+		return b.system.ends != forward.BestRoute
+	}
 	n := &b.w.Nodes[i]
 	return n.Role != scenario.Relay || n.MARS || b.system.everyone
 }
@@ -227,6 +269,9 @@ func (b *builder) addNeighbourFaces() {
 				continue
 			}
 			hops := b.g.nextHops(i, dest)
+			if b.system.downhill {
+				hops = downhill(hops)
+			}
 			if b.system.single && b.consumers[i] != nil {
 				hops = nil
 				if h, ok := b.g.shortest(i, dest); ok {
