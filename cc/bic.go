@@ -75,7 +75,7 @@ func (b *Bic) probe(acked float64) {
 	if b.window < b.goal {
 		return
 	}
-	b.step *= 2
+	b.step = float64(2 * b.step)
 	b.goal = b.window + b.step
 	if b.step >= bicIncrement {
 		b.probing, b.most = false, bicUnknown

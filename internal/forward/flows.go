@@ -8,17 +8,6 @@ import (
 	"mars/internal/wire"
 )
 
-// Strategy decides how Interests that carry a MARS marker are forwarded; ordinary NDN names always go by best-route.
-type Strategy uint8
-
-// The strategies.
-const (
-	Mars      Strategy = iota // Interest queues per flow, rate control per face, all valid faces at once
-	BestRoute                 // NFD's: the nearest next hop at once; hop headers are copied through unchanged
-	PCON                      // Schneider et al. 2016: shares of the next hops that congestion marks move (strategy_pcon.go)
-	QSF                       // a reconstruction: next hops by bandwidth and reported queue (strategy_qsf.go)
-)
-
 // sendData, sendInterest and sendNack say what an outbound packet is.
 type outbound struct {
 	face machine.FaceID
@@ -251,16 +240,6 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 		return
 	}
 	s.forward(now, e, wire.NackNoRoute)
-}
-
-// forward sends an Interest of no flow on.
-func (s *flows) forward(now machine.Time, e *entry, last wire.NackReason) {
-	switch s.cfg.Strategy {
-	case PCON, QSF:
-		s.spread(now, e)
-	default:
-		s.bestRoute(now, e, last)
-	}
 }
 
 // candidates are the next hops that an Interest from face in may take: never back, and a leaf carries no transit.

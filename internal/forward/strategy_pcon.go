@@ -16,9 +16,6 @@ const (
 	pconProbe = 0.001
 )
 
-// spreads tells whether a strategy draws the face of each Interest by lot, and marks Data.
-func (s Strategy) spreads() bool { return s == PCON || s == QSF }
-
 // shares are how the Interests of one FIB entry are to be divided among its next hops. They sum to 1.
 type shares struct {
 	version uint64 // of the FIB
@@ -196,37 +193,4 @@ func (e *entry) returned(in machine.FaceID, nonce uint32) bool {
 		}
 	}
 	return false
-}
-
-// answered lets the strategy learn from Data that came by u, and says what it adds to them.
-func (s *flows) answered(now machine.Time, e *entry, u *upstream, hdr *wire.Packet, down *packet) {
-	if u == nil || u.local {
-		down.feedback = s.cfg.Strategy == QSF
-		return
-	}
-	switch s.cfg.Strategy {
-	case PCON:
-		if sh := s.sharesOf(e.interest.Name); hdr.CongestionMark != 0 && sh != nil {
-			sh.reduce(u.face, float64(pconChange*sh.of(u.face)))
-		}
-	case QSF:
-		down.feedback = true
-		u.heardQSF(now, hdr, len(down.wire))
-	}
-	if e.marked {
-		down.hdr.CongestionMark = 1
-	}
-}
-
-// unanswered moves traffic away from the faces that owe an answer to an Interest that ran out of its lifetime.
-func (s *flows) unanswered(e *entry) {
-	if s.cfg.Strategy != PCON {
-		return
-	}
-	sh := s.sharesOf(e.interest.Name)
-	for i := range e.out {
-		if o := &e.out[i]; sh != nil && !o.dead {
-			sh.reduce(o.face, pconChange)
-		}
-	}
 }

@@ -58,6 +58,11 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 	for _, m := range missing {
 		r.Manifest.Notes = append(r.Manifest.Notes, m+" can't be simulated yet and is left out")
 	}
+	for _, name := range names {
+		if n := Note(name); n != "" {
+			r.Manifest.Notes = append(r.Manifest.Notes, n)
+		}
+	}
 	for i := range worlds {
 		r.Points = append(r.Points, newPoint(s, &worlds[i], names, seeds.Count))
 	}
