@@ -1,17 +1,6 @@
 package bound
 
-import (
-	"errors"
-
-	"mars/internal/scenario"
-)
-
-// ErrTooManyPaths says that a World has more paths within the stretch than a program over paths can hold. Options.Paths
-// limits them.
-var ErrTooManyPaths = errors.New("too many paths within the stretch for a bound over all of them: bound over the shortest few (Options.Paths)")
-
-// errLost is a program that rounding errors led astray.
-var errLost = errors.New("rounding errors: no bound was found")
+import "mars/internal/scenario"
 
 // Options say which paths a flow may use.
 type Options struct {
@@ -31,34 +20,30 @@ type Cost struct {
 }
 
 // Of returns the limits with free headers. Starts count: capacity is shared by the flows that are under way. Where faults
-// change a link's rate or loss, the best that it ever has counts; other faults don't count.
+// change a link's rate or loss, the best that it ever has counts; other faults don't count. −1 stands for a flow that can
+// never end, and for all flows of a World that is too large for its bound to be found. A flow without a route is an error.
 func Of(w *scenario.World, opt Options) (scenario.Bounds, error) {
 	n, err := newNetwork(w, Cost{Data: 1, Options: opt}, false)
 	if err != nil {
 		return scenario.Bounds{}, err
 	}
 	b := scenario.Bounds{}
-	if b.PayloadT95, b.PayloadT100, err = n.times(); err != nil {
-		return b, err
-	}
+	b.PayloadT95, b.PayloadT100 = n.times()
 	b.MaxT95 = latest(b.PayloadT95)
 	for i := range w.Flows {
-		b.Isolated = append(b.Isolated, isolated(w, n.capacity, &w.Flows[i]))
+		b.Isolated = append(b.Isolated, n.isolated(&w.Flows[i]))
 	}
 	return b, nil
 }
 
-// Wire returns the limits with the system's own bytes charged and every link's capacity reduced by its loss rate. A flow that
-// can never end makes its times −1.
+// Wire returns the limits with the system's own bytes charged and every link's capacity reduced by its loss rate. Its times
+// are −1 where those of Of would be.
 func Wire(w *scenario.World, cost Cost) (scenario.WireBound, error) {
 	n, err := newNetwork(w, cost, true)
 	if err != nil {
 		return scenario.WireBound{}, err
 	}
-	t95, t100, err := n.times()
-	if err != nil {
-		return scenario.WireBound{}, err
-	}
+	t95, t100 := n.times()
 	return scenario.WireBound{MaxT95: latest(t95), MaxT100: latest(t100), BytesPerByte: cost.Data + cost.Interest}, nil
 }
 

@@ -46,15 +46,56 @@ func drawWorld(t *rapid.T) *scenario.World {
 	return w
 }
 
+// within lists every loop-free route of fewer than stretch times the hops of the shortest, for networks small enough.
+func (g *graph) within(from, to int, stretch float64) (paths [][]int) {
+	hops := g.hopsTo(to)
+	if hops[from] < 0 {
+		return nil
+	}
+	longest := int(math.Ceil(float64(stretch*float64(hops[from])))) - 1
+	longest = max(longest, hops[from])
+	on := make([]bool, len(g.edges))
+	var links []int
+	var walk func(n int)
+	walk = func(n int) {
+		if n == to {
+			paths = append(paths, slices.Clone(links))
+			return
+		}
+		on[n] = true
+		defer func() { on[n] = false }()
+		for _, e := range g.edges[n] {
+			// hops bounds what is left, so few walks end in nothing.
+			if on[e.to] || e.to != to && !g.carries(e.to) || hops[e.to] < 0 || len(links)+1+hops[e.to] > longest {
+				continue
+			}
+			links = append(links, e.link)
+			walk(e.to)
+			links = links[:len(links)-1]
+		}
+	}
+	walk(from)
+	return paths
+}
+
+// directions returns what the paths use, each once.
+func directions(paths []load) (all []int) {
+	for _, p := range paths {
+		for _, s := range p {
+			all = append(all, s.direction)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // most asks gonum for the most that flow f can get while every flow keeps its floor, in Mbit/s.
-func most(w *scenario.World, n *network, cost Cost, floor []float64, f int) (float64, error) {
-	g := newGraph(w)
+func most(w *scenario.World, n *network, floor []float64, f int) (float64, error) {
 	var loads []load
 	var owner []int
 	for i := range w.Flows {
-		paths, _ := g.within(w.Flows[i].Consumer, w.Flows[i].Producer, 2, maxPaths)
-		for _, p := range paths {
-			loads, owner = append(loads, pathLoad(w, w.Flows[i].Consumer, p, cost)), append(owner, i)
+		for _, p := range n.g.within(w.Flows[i].Consumer, w.Flows[i].Producer, 2) {
+			loads, owner = append(loads, n.load(w.Flows[i].Consumer, p)), append(owner, i)
 		}
 	}
 	used := directions(loads)
@@ -99,18 +140,18 @@ func TestMaxMin(t *testing.T) {
 		for _, c := range n.class {
 			count[c]++
 		}
-		rates, err := n.rates(count)
-		if err != nil {
-			t.Fatal(err)
+		rates, ok := n.rates(count, new(float64))
+		if !ok {
+			t.Fatal("not found")
 		}
 		for f := range w.Flows {
 			mine := rates[n.class[f]]
 			floor := make([]float64, len(w.Flows))
 			for i := range floor {
-				// A hair below, or the judge calls the program infeasible.
-				floor[i] = max(0, min(mine, rates[n.class[i]])-1e-7)
+				// A hair below, or the judge calls the program infeasible; Interests can make a thousand of it.
+				floor[i] = max(0, min(mine, rates[n.class[i]])-1e-9)
 			}
-			best, err := most(w, n, cost, floor, f)
+			best, err := most(w, n, floor, f)
 			if err != nil {
 				lost++ // it gives up on some degenerate programs
 				continue
@@ -137,11 +178,11 @@ func TestIsolated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rates, err := n.rates([]int{1})
-			if err != nil {
-				t.Fatal(err)
+			rates, ok := n.rates([]int{1}, new(float64))
+			if !ok {
+				t.Fatal("not found")
 			}
-			flow := isolated(w, n.capacity, &w.Flows[0])
+			flow := n.isolated(&w.Flows[0])
 			if stretch == 100 && math.Abs(rates[0]-flow) > 1e-6 || rates[0] > flow+1e-6 {
 				t.Fatalf("stretch %v: %v by program, %v by max-flow", stretch, rates[0], flow)
 			}

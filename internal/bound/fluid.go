@@ -8,10 +8,12 @@ import (
 )
 
 // times lets the flows run as fluids, and returns the seconds from each flow's start until 95% and 100% of its object are
-// there; −1: never. Rates change when a flow starts or ends.
-func (n *network) times() (t95, t100 []float64, err error) {
+// there; −1: never, or not found. Rates change when a flow starts or ends.
+func (n *network) times() (t95, t100 []float64) {
 	flows := n.w.Flows
-	t95, t100 = slices.Repeat([]float64{-1}, len(flows)), slices.Repeat([]float64{-1}, len(flows))
+	unknown := slices.Repeat([]float64{-1}, len(flows))
+	t95, t100 = slices.Clone(unknown), slices.Clone(unknown)
+	work := 0.0
 	done := make([]float64, len(flows)) // megabits
 	now := 0.0
 	for {
@@ -30,14 +32,14 @@ func (n *network) times() (t95, t100 []float64, err error) {
 		}
 		if under == 0 {
 			if math.IsInf(begin, 1) {
-				return t95, t100, nil
+				return t95, t100
 			}
 			now = begin
 			continue
 		}
-		rates, err := n.rates(count)
-		if err != nil {
-			return nil, nil, err
+		rates, ok := n.rates(count, &work)
+		if !ok {
+			return unknown, slices.Clone(unknown)
 		}
 		next := begin
 		for i, f := range flows {
@@ -46,7 +48,7 @@ func (n *network) times() (t95, t100 []float64, err error) {
 			}
 		}
 		if math.IsInf(next, 1) {
-			return t95, t100, nil // what is under way gets nothing, and nothing else will end
+			return t95, t100 // what is under way gets nothing, and nothing else will end
 		}
 		for i, f := range flows {
 			if t100[i] >= 0 || f.Start.Seconds() > now {

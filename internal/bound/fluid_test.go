@@ -1,7 +1,6 @@
 package bound
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -191,8 +190,8 @@ func TestPaths(t *testing.T) {
 	if all := Paths(w, 0, 100); len(all) != 65 { // 1 + 4 + 4·3 + 4·3·2 + 4·3·2·1: the orders of other cores before core 0
 		t.Errorf("%d loop-free paths, want 65", len(all))
 	}
-	within, more := newGraph(w).within(w.Flows[0].Consumer, w.Flows[0].Producer, 2, maxPaths)
-	if len(within) != 17 || more {
+	within := newGraph(w).within(w.Flows[0].Consumer, w.Flows[0].Producer, 2)
+	if len(within) != 17 {
 		t.Errorf("%d paths within twice the hops, want 17", len(within))
 	}
 }
@@ -215,22 +214,42 @@ workload: {size: 1 MB}
 	}
 }
 
-// TestTooManyPaths: a mesh with more routes than a program holds says so, and what helps.
-func TestTooManyPaths(t *testing.T) {
+// TestMillionsOfPaths: what can't be listed can be bounded.
+func TestMillionsOfPaths(t *testing.T) {
 	w := world(t, `
 topology:
   generate: grid
-  rows: 7
-  columns: 7
+  rows: 9
+  columns: 9
+  pairs: 4
   link: {rate: 8 Mbit/s, delay: 1ms, queue: 10 packets}
+  access_link: {rate: 80 Mbit/s}
 workload: {size: 1 MB}
 `)
-	if _, err := Of(w, Options{}); !errors.Is(err, ErrTooManyPaths) {
-		t.Errorf("%v", err)
+	b, err := Of(w, Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Of(w, Options{Paths: 5}); err != nil {
-		t.Error(err)
+	near(t, "alone", b.Isolated, 16, 16, 16, 16) // two links leave a corner
+	near(t, "T100", b.PayloadT100, 0.5, 0.5, 0.5, 0.5)
+}
+
+// TestTooMuchWork: a World that is too large has no bound rather than a wrong one, or none of its results.
+func TestTooMuchWork(t *testing.T) {
+	w := world(t, shared+"  size: 1 MB\n")
+	n, err := newNetwork(w, Cost{Data: 1}, false)
+	if err != nil {
+		t.Fatal(err)
 	}
+	count := make([]int, len(n.classes))
+	for _, c := range n.class {
+		count[c]++
+	}
+	work := float64(maxWork)
+	if rates, ok := n.rates(count, &work); ok {
+		t.Errorf("%v", rates)
+	}
+	near(t, "latest", []float64{latest([]float64{3, -1, 2})}, -1)
 }
 
 // TestTenCores holds the largest study to what a run can wait for.

@@ -3,9 +3,9 @@ package bound
 import "mars/internal/scenario"
 
 // isolated returns the max-flow of one flow's Data if it were alone, over every route, in Mbit/s (Edmonds and Karp, 1972).
-func isolated(w *scenario.World, capacity []float64, f *scenario.Flow) (total float64) {
-	g := newGraph(w)
-	left := append([]float64(nil), capacity...)
+func (n *network) isolated(f *scenario.Flow) (total float64) {
+	w, g := n.w, n.g
+	left := append([]float64(nil), n.capacity...)
 	for {
 		via := make([]int, len(w.Nodes)) // the direction by which a node was reached
 		reached := make([]bool, len(w.Nodes))

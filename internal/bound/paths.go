@@ -146,45 +146,47 @@ func (g *graph) best(from, to int, closed, visited map[int]bool) (route, bool) {
 	return route{}, false
 }
 
-// within returns every loop-free route of fewer than stretch times the hops of the shortest, at most limit of them; more is
-// whether there are others.
-func (g *graph) within(from, to int, stretch float64, limit int) (paths [][]int, more bool) {
-	hops := g.hopsTo(to)
-	if hops[from] < 0 {
-		return nil, false
+// cheapest returns a route of at most so many hops whose links cost least; price is never negative. (Bellman and Ford, by
+// hops; a walk that meets itself would be no cheaper without the round.)
+func (g *graph) cheapest(from, to, hops int, price func(at, link int) float64) ([]int, float64) {
+	type reached struct {
+		cost float64
+		node int // where it came from
+		link int
 	}
-	longest := int(math.Ceil(float64(stretch*float64(hops[from])))) - 1
-	longest = max(longest, hops[from])
-	on := make([]bool, len(g.edges))
-	var links []int
-	var walk func(n int) bool
-	walk = func(n int) bool {
-		if n == to {
-			if len(paths) == limit {
-				more = true
-				return false
-			}
-			paths = append(paths, slices.Clone(links))
-			return true
-		}
-		on[n] = true
-		defer func() { on[n] = false }()
-		for _, e := range g.edges[n] {
-			// hops bounds what is left, so few walks end in nothing.
-			if on[e.to] || e.to != to && !g.carries(e.to) || hops[e.to] < 0 || len(links)+1+hops[e.to] > longest {
+	never := reached{math.Inf(1), -1, -1}
+	levels := [][]reached{slices.Repeat([]reached{never}, len(g.edges))}
+	levels[0][from].cost = 0
+	best := 0
+	for h := range hops {
+		next := slices.Repeat([]reached{never}, len(g.edges))
+		for n, r := range levels[h] {
+			if math.IsInf(r.cost, 1) || n == to || n != from && !g.carries(n) {
 				continue
 			}
-			links = append(links, e.link)
-			ok := walk(e.to)
-			links = links[:len(links)-1]
-			if !ok {
-				return false
+			for _, e := range g.edges[n] {
+				if c := r.cost + price(n, e.link); e.to != from && c < next[e.to].cost {
+					next[e.to] = reached{c, n, e.link}
+				}
 			}
 		}
-		return true
+		levels = append(levels, next)
+		if next[to].cost < levels[best][to].cost {
+			best = h + 1
+		}
 	}
-	walk(from)
-	return paths, more
+	var nodes, links []int
+	at := to
+	for h := best; h > 0; h-- {
+		r := levels[h][at]
+		if i := slices.Index(nodes, at); i >= 0 { // a round: leave it out
+			nodes, links = nodes[:i], links[:i]
+		}
+		nodes, links = append(nodes, at), append(links, r.link)
+		at = r.node
+	}
+	slices.Reverse(links)
+	return links, levels[best][to].cost
 }
 
 // hopsTo returns how many links each node is from a node, through relays; −1: it can't get there.

@@ -39,7 +39,7 @@ type Point struct {
 }
 
 // Bounds are the limits of physics for equal treatment of all flows (evaluation.md, "The bound"): seconds from a flow's start
-// to 95% and 100% of its object.
+// to 95% and 100% of its object. −1: none was found.
 type Bounds struct {
 	PayloadT95  []float64 `json:"payload_t95_s"` // per flow: headers free, every path within the stretch
 	PayloadT100 []float64 `json:"payload_t100_s"`

@@ -73,7 +73,7 @@ func (r *Result) Table(w io.Writer) error {
 func (p *Point) table(w io.Writer) {
 	var params []string
 	for _, name := range slices.Sorted(maps.Keys(p.Params)) {
-		params = append(params, fmt.Sprintf("%s = %s", name, strconv.FormatFloat(p.Params[name], 'g', -1, 64)))
+		params = append(params, fmt.Sprintf("%s = %s", name, strconv.FormatFloat(p.Params[name], 'f', -1, 64)))
 	}
 	fmt.Fprintln(w)
 	if len(params) > 0 {
