@@ -14,11 +14,11 @@ type program struct {
 	cost   []float64   // reduced costs of the goal: < 0 means that raising the column raises the goal
 	value  float64     // of the goal
 	pinned []bool      // columns that stay where they are
-	work   *float64    // coefficients that pivots have gone through, over all programs of a bound
+	work   *float64    // steps of pivots and searches, over all programs of a bound
 }
 
-// maxWork is about a minute's. Bounds that need more are not found.
-const maxWork = 5e10
+// maxWork takes about ten seconds. Bounds that need more are not found.
+const maxWork = 1e10
 
 // epsilon tells values that differ by rounding alone. Coefficients are near 1; capacities are Mbit/s.
 const epsilon = 1e-9

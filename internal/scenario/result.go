@@ -45,9 +45,6 @@ type Bounds struct {
 	PayloadT100 []float64 `json:"payload_t100_s"`
 	MaxT95      float64   `json:"max_t95_s"`     // of PayloadT95
 	Isolated    []float64 `json:"isolated_mbps"` // per flow: max-flow if it were alone
-	// PathsPerFlow is the number of shortest routes per flow that the limits are over, where there are too many to take all: a
-	// system that uses others may then beat them. 0: all.
-	PathsPerFlow int `json:"paths_per_flow,omitempty"`
 }
 
 // PaperValue is a number of the source paper beside which ours is printed.

@@ -79,11 +79,7 @@ func (p *Point) table(w io.Writer) {
 	if len(params) > 0 {
 		fmt.Fprintf(w, "%s; ", strings.Join(params, ", "))
 	}
-	fmt.Fprintf(w, "payload bound of max T95: %s s", figure(p.Bounds.MaxT95, 2))
-	if p.Bounds.PathsPerFlow > 0 {
-		fmt.Fprintf(w, " (over the %d shortest routes of each flow)", p.Bounds.PathsPerFlow)
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "payload bound of max T95: %s s\n", figure(p.Bounds.MaxT95, 2))
 	p.rows(w, times)
 	fmt.Fprintln(w)
 	p.rows(w, rest)

@@ -1,37 +1,17 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 
 	"mars/internal/bound"
 	"mars/internal/scenario"
 )
 
-// fewPaths is how many routes per flow a limit is taken over where there are too many for all of them.
-const fewPaths = 5
-
-// mostBounded is how many flows a linear program is solved for; with more it takes longer than the study itself.
-const mostBounded = 200
-
 // conclude computes the limits of a point and every system's summary, and checks that no run has beaten physics.
 func conclude(w *scenario.World, p *scenario.Point) error {
-	if len(w.Flows) > mostBounded {
-		p.Bounds.MaxT95 = -1
-		for i := range p.Systems {
-			s := &p.Systems[i]
-			s.Wire = scenario.WireBound{MaxT95: -1, MaxT100: -1}
-			s.Summary = scenario.Summarise(w, s.Wire, s.Runs)
-		}
-		return nil
-	}
 	var err error
-	p.Bounds, err = bound.Of(w, bound.Options{})
-	if errors.Is(err, bound.ErrTooManyPaths) {
-		p.Bounds, err = bound.Of(w, bound.Options{Paths: fewPaths})
-		p.Bounds.PathsPerFlow = fewPaths
-	}
-	if err != nil {
+	if p.Bounds, err = bound.Of(w, bound.Options{}); err != nil {
 		return fmt.Errorf("bound: %w", err)
 	}
 	for i := range p.Systems {
@@ -52,18 +32,11 @@ func judge(w *scenario.World, p *scenario.Point, s *scenario.System) error {
 	if err != nil {
 		return err
 	}
-	if p.Bounds.PathsPerFlow > 0 {
-		cost.Paths = min(max(cost.Paths, 1), fewPaths)
-	}
 	if s.Wire, err = bound.Wire(w, cost); err != nil {
 		return err
 	}
-	checked := p.Bounds
-	if p.Bounds.PathsPerFlow > 0 {
-		checked.MaxT95 = 0 // over some of the paths only: no limit for a system that uses others
-	}
 	for k := range s.Runs {
-		if err := bound.Check(w, checked, s.Runs[k]); err != nil {
+		if err := bound.Check(w, p.Bounds, s.Runs[k]); err != nil {
 			return fmt.Errorf("seed %d: %w", s.Runs[k].Seed, err)
 		}
 	}
@@ -107,6 +80,9 @@ func (s *system) cost(w *scenario.World) (bound.Cost, error) {
 func (s *system) paths(w *scenario.World) int {
 	if s.single {
 		return 1
+	}
+	if s.everyone || slices.ContainsFunc(w.Nodes, func(n scenario.Node) bool { return n.MARS }) {
+		return 0 // relays choose too, so detours are open
 	}
 	g, most := newGraph(w), 1
 	for i := range w.Flows {
