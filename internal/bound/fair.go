@@ -246,7 +246,7 @@ func (f *fair) price() (found bool) {
 		if k.given != nil {
 			continue
 		}
-		*f.p.work += float64(k.hops) * float64(len(f.n.capacity))
+		*f.p.work += float64(k.hops * len(f.n.capacity))
 		worth := f.p.dual(f.share[i])
 		if f.own[i] >= 0 {
 			worth -= f.p.dual(f.own[i])
