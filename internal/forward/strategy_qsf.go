@@ -27,10 +27,9 @@ func weighQSF(now machine.Time, ways []*upstream, weights []float64) {
 	most := 0.0
 	for i, u := range ways {
 		u.ctrl.Advance(now)
-		b := u.ctrl.Estimate()
-		if b == 0 {
-			b = initialRate
-		}
+		// A face of which little was asked delivered little, and that says nothing of what it could: taken for its bandwidth, it
+		// would be asked for ever less.
+		b := max(u.ctrl.Estimate(), initialRate)
 		weights[i] = float64(b * (1 - u.full))
 		most = max(most, weights[i])
 	}

@@ -40,3 +40,19 @@ func TestQSFReports(t *testing.T) {
 		t.Fatalf("%q, want %q", got, want)
 	}
 }
+
+// TestQSFIdle: a face that delivered little because little was asked of it keeps the weight that it began with; one that
+// delivered much has more.
+func TestQSFIdle(t *testing.T) {
+	slow, fast := newUpstream(1, machine.Face{}), newUpstream(2, machine.Face{})
+	ways, weights := []*upstream{slow, fast}, make([]float64, 2)
+	hdr := wire.Packet{HasFeedback: true, Feedback: wire.Feedback{DataCapacity: 100}}
+	for now := machine.Time(0); now < machine.Second; now += 10 * machine.Millisecond {
+		slow.heardQSF(now, &hdr, 100)
+		fast.heardQSF(now, &hdr, 100_000)
+		weighQSF(now, ways, weights)
+	}
+	if weights[0] != initialRate || weights[1] < 9e6 || weights[1] > 11e6 {
+		t.Fatalf("weights %v", weights)
+	}
+}
