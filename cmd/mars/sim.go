@@ -192,7 +192,7 @@ func scenarioError(file string, err error) error {
 
 func simError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return &mars.Error{Op: "simulate", Kind: mars.ErrInterrupted, Next: "what had been run is lost; --seeds and --point make a study smaller"}
 	}
 	return &misuse{err.Error(), "`mars sim systems` lists the systems, and the scenario's sweep its points"}
 }
