@@ -88,7 +88,7 @@ func (p *program) maximise(goal int, price func() bool) (float64, bool) {
 		} else {
 			stuck++
 		}
-		if *p.work += float64(len(p.rows)*len(p.cost)); *p.work > maxWork {
+		if *p.work += float64(len(p.rows) * len(p.cost)); *p.work > maxWork {
 			return 0, false
 		}
 	}
