@@ -261,6 +261,10 @@ func (b *batch) do(ctx context.Context, j job) (out outcome) {
 
 // file fetches one file.
 func (b *batch) file(ctx context.Context, out *outcome) error {
+	if !b.o.Fresh && !out.bare && !out.Modified.IsZero() && b.dest.Unchanged(out.File, out.Size, out.Modified.UnixNano()) {
+		out.Present = true // as rsync judges it; nobody is asked
+		return nil
+	}
 	st := &destStore{dir: b.dest, file: out.File, fileStore: fileStore{fresh: b.o.Fresh}}
 	t, err := b.n.begin(fetch.Request{Name: out.name, Stall: machine.Time(b.o.Stall)}, st)
 	if err != nil {

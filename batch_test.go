@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"mars/internal/disk"
 	"mars/internal/wire"
@@ -145,6 +146,64 @@ func TestFetchAll(t *testing.T) {
 	sameTree(t, dest, src)
 }
 
+// TestTimesAreKept: files get the times of their last change from the producer, by which they are known to be unchanged; who
+// doesn't trust them has them fetched again.
+func TestTimesAreKept(t *testing.T) {
+	src := t.TempDir()
+	then := time.Unix(1_234_567_890, 123_456_789)
+	for name, size := range map[string]int{"small": 100, "large": smallFile + 1} {
+		random(t, filepath.Join(src, name), size)
+		if err := os.Chtimes(filepath.Join(src, name), then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := serveDir(t, src)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dir := filepath.Join(t.TempDir(), "dir")
+	all := BatchOptions{Names: []string{"/site/"}, Dir: dir, Flat: true}
+	if _, err := n.FetchAll(ctx, all); err != nil {
+		t.Fatal(err)
+	}
+	one := FetchOptions{Name: "/site/small", File: filepath.Join(t.TempDir(), "one")}
+	if _, err := n.Fetch(ctx, one); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{filepath.Join(dir, "small"), filepath.Join(dir, "large"), one.File} {
+		if info, err := os.Stat(file); err != nil || !info.ModTime().Equal(then) {
+			t.Fatalf("%s: %v, %v", file, info.ModTime(), err)
+		}
+		other := bytes.Repeat([]byte("x"), 100)
+		if strings.HasSuffix(file, "large") {
+			continue
+		}
+		if err := errors.Join(os.WriteFile(file, other, 0o666), os.Chtimes(file, then, then)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sum, err := n.FetchAll(ctx, all); err != nil || sum.Files.Present != 2 {
+		t.Errorf("the files' times don't count: %+v, %v", sum, err)
+	}
+	if res, err := n.Fetch(ctx, one); err != nil || !res.Present {
+		t.Errorf("the file's time doesn't count: %+v, %v", res, err)
+	}
+	content, err := os.ReadFile(filepath.Join(src, "small"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(content)
+	one.SHA256 = &sum // nothing but the bytes counts
+	if _, err := n.Fetch(ctx, one); err != nil {
+		t.Error(err)
+	}
+	want(t, one.File, content)
+	all.Fresh = true
+	if _, err := n.FetchAll(ctx, all); err != nil {
+		t.Error(err)
+	}
+	sameTree(t, dir, src)
+}
+
 // TestFetchAllFails: what fails doesn't hold up the others, and the gravest failure is the batch's.
 func TestFetchAllFails(t *testing.T) {
 	src := t.TempDir()
@@ -259,7 +318,7 @@ func TestHostileListing(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"link/x", "link", "x.mars-part", "x.mars-journal", "../outside/x", "/etc/x"} {
-		if err := d.Put(file, []byte("hostile")); err == nil && file != "link" {
+		if err := d.Put(file, []byte("hostile"), 0); err == nil && file != "link" {
 			t.Errorf("%q was written", file)
 		}
 	}

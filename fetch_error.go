@@ -42,6 +42,7 @@ var causes = []struct {
 		is: fetch.ErrTimeout, kind: ErrTimeout, silent: true,
 		next: "check the addresses after --via (or the faces in the configuration) and that the other side is running; then run the same command again: it resumes",
 	},
+	{is: fetch.ErrBusy, kind: ErrTimeout, next: "the producer may still be reading a large file: run the same command again later"},
 	{is: fetch.ErrChanged, kind: ErrChanged, silent: true},
 	{is: fetch.ErrIntegrity, kind: ErrIntegrity},
 	{is: fetch.ErrForeign, kind: ErrIntegrity, next: "the object comes from other software and can't be verified: add --plain to fetch it all the same"},

@@ -162,7 +162,7 @@ type plainOutput struct {
 func newPlainOutput(o *FetchOptions) (*plainOutput, error) {
 	p := &plainOutput{w: o.Writer, sum: o.SHA256, dest: o.File}
 	if o.File != "" {
-		if err := disk.CheckDestination(o.File); err != nil {
+		if err := errors.Join(disk.Reserved(o.File), disk.CheckDestination(o.File)); err != nil {
 			return nil, err
 		}
 		if real, err := filepath.EvalSymlinks(o.File); err == nil {

@@ -116,7 +116,7 @@ func (s *service) resolve(r publish.Request) {
 	var o *publish.Object
 	switch {
 	case err == nil:
-		o = &publish.Object{Name: r.Name, Dest: s.prefix, Manifest: v.Manifest, Handle: v}
+		o = &publish.Object{Name: r.Name, Dest: s.prefix, Manifest: v.Manifest, MTime: v.MTime(), Handle: v}
 	case errors.Is(err, disk.ErrNotFound), errors.Is(err, disk.ErrIsDirectory), errors.Is(err, disk.ErrNotRegular):
 		err = fmt.Errorf("%w: %w", publish.ErrNotFound, err)
 	default:
@@ -186,6 +186,7 @@ func (s *service) readOne(r chunkRequest) chunkRead {
 	}
 	data, err := r.version.ReadChunk(buf, r.Chunk)
 	if errors.Is(err, disk.ErrGone) {
+		_ = r.version.Close() // the bytes are of no use, and what space they take is free again
 		err = fmt.Errorf("%w: %w", publish.ErrGone, err)
 	} else if err != nil {
 		s.log.Warn("read failed", "object", r.Object.Name.String(), "chunk", r.Chunk, "err", err)

@@ -38,6 +38,9 @@ type fileStore struct {
 }
 
 func (f *fileStore) open(ctx context.Context, o fetch.Object) (func(int64) bool, bool, error) {
+	if !f.fresh && f.sum == nil && disk.Unchanged(f.dest, o.Layout.Size, o.MTime) {
+		return nil, true, disk.Tidy(f.dest)
+	}
 	if !f.fresh && disk.Holds(ctx, f.dest, o.Layout, o.Digest) {
 		if f.sum != nil {
 			sum, err := disk.Sum256(f.dest)
@@ -55,6 +58,7 @@ func (f *fileStore) open(ctx context.Context, o fetch.Object) (func(int64) bool,
 		return nil, false, err
 	}
 	f.partial = p
+	p.SetTime(o.MTime)
 	if f.fresh {
 		return nil, false, p.Reset()
 	}
@@ -201,8 +205,9 @@ func (m *memoryStore) close() error  { return nil }
 type destStore struct {
 	fileStore // of large files
 	memoryStore
-	dir  *disk.Dest
-	file string
+	dir   *disk.Dest
+	file  string
+	mtime int64
 }
 
 // smallFile is the largest file that needs no journal, bytes: what a kill loses of it is fetched again in no time.
@@ -210,8 +215,10 @@ const smallFile = 32 * wire.ChunkSize
 
 func (d *destStore) open(ctx context.Context, o fetch.Object) (func(int64) bool, bool, error) {
 	if !d.fresh && d.dir.Holds(ctx, d.file, o.Layout, o.Digest) {
+		_ = d.dir.SetTime(d.file, o.MTime) // so that it needn't be read next time; not everybody may
 		return nil, true, nil
 	}
+	d.mtime = o.MTime
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
@@ -223,6 +230,7 @@ func (d *destStore) open(ctx context.Context, o fetch.Object) (func(int64) bool,
 		return nil, false, err
 	}
 	d.partial = p
+	p.SetTime(o.MTime)
 	if d.fresh {
 		return nil, false, p.Reset()
 	}
@@ -246,7 +254,7 @@ func (d *destStore) finish() error {
 	if d.partial != nil {
 		return d.fileStore.finish()
 	}
-	return d.dir.Put(d.file, d.content)
+	return d.dir.Put(d.file, d.content, d.mtime)
 }
 
 func (d *destStore) close() error { return d.fileStore.close() }

@@ -87,8 +87,8 @@ func (d *Dest) Mkdir(dir string) error {
 
 // find is findTarget for a file of the directory. The caller closes the target.
 func (d *Dest) find(file string) (target, error) {
-	if ours(file) { // else it could take the place of another file's while that is written
-		return target{}, fmt.Errorf("%q is the name of a fetch in progress", file)
+	if err := Reserved(file); err != nil { // else it could take the place of another file's while that is written
+		return target{}, err
 	}
 	dir, err := d.root.OpenFile(path.Dir(file), os.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -132,8 +132,9 @@ func (d *Dest) Partial(file string, id Identity) (*Partial, error) {
 	return openPartial(t, id)
 }
 
-// Put writes a whole file: it appears at once, or not at all. It is durable after Sync.
-func (d *Dest) Put(file string, content []byte) error {
+// Put writes a whole file, last changed at mtime (ns since 1970; 0: now): it appears at once, or not at all. It is durable
+// after Sync.
+func (d *Dest) Put(file string, content []byte, mtime int64) error {
 	defer d.enter()()
 	t, err := d.find(file)
 	if err != nil {
@@ -159,12 +160,42 @@ func (d *Dest) Put(file string, content []byte) error {
 		_, err = f.WriteAt(content, 0)
 	}
 	if err == nil {
+		err = t.setTime(t.part(), mtime)
+	}
+	if err == nil {
 		err = t.rename(t.part(), t.name)
 	}
 	if err != nil {
 		return errors.Join(explain(err), t.remove(t.part()))
 	}
 	return nil
+}
+
+// Unchanged tells whether a regular file of the directory has this size and was changed last at mtime, ns since 1970, as a file
+// that came from its producer and that nobody has changed since does. The bytes are not looked at.
+func (d *Dest) Unchanged(file string, size, mtime int64) bool {
+	info, err := d.root.Lstat(file)
+	return unchanged(info, err, size, mtime)
+}
+
+// Unchanged is Dest.Unchanged for any file; links are followed.
+func Unchanged(file string, size, mtime int64) bool {
+	info, err := os.Stat(file)
+	return unchanged(info, err, size, mtime)
+}
+
+func unchanged(info fs.FileInfo, err error, size, mtime int64) bool {
+	return err == nil && mtime > 0 && info.Mode().IsRegular() && info.Size() == size && info.ModTime().UnixNano() == mtime
+}
+
+// SetTime gives a file of the directory a time of its last change, ns since 1970; 0: it keeps the one that it has.
+func (d *Dest) SetTime(file string, mtime int64) error {
+	t, err := d.find(file)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	return t.setTime(t.name, mtime)
 }
 
 // Holds tells whether a file of the directory has the content that a manifest with this digest describes. It gives up,

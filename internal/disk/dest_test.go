@@ -54,19 +54,19 @@ func TestPut(t *testing.T) {
 	check(t, d.Mkdir(""))
 	long := strings.Repeat("n", 255)
 	for i, file := range []string{"x", "a/b c/-rf", "a/\xff\n", long} {
-		check(t, d.Put(file, content(i, 100*i)))
+		check(t, d.Put(file, content(i, 100*i), 0))
 		wantFile(t, filepath.Join(dir, file), content(i, 100*i))
 	}
 	check(t, os.Chmod(dir+"/x", 0o600))
 	write(t, dir+"/x"+partSuffix, []byte("longer than what comes now"))
 	write(t, dir+"/x"+journalSuffix, []byte("of another version"))
-	check(t, d.Put("x", []byte("new")))
+	check(t, d.Put("x", []byte("new"), 0))
 	wantFile(t, dir+"/x", []byte("new"))
 	if info, err := os.Stat(dir + "/x"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	check(t, os.Symlink("x", dir+"/link"))
-	check(t, d.Put("link", []byte("own")))
+	check(t, d.Put("link", []byte("own"), 0))
 	wantFile(t, dir+"/x", []byte("new"))
 	wantFile(t, dir+"/link", []byte("own"))
 	check(t, d.Sync())
@@ -87,7 +87,7 @@ func TestPutFails(t *testing.T) {
 		"d": ErrIsDirectory, "pipe": ErrNotRegular, "file/x": syscall.ENOTDIR, "no/x": fs.ErrNotExist,
 		"out/x": nil, "../x": nil, "/x": nil, "x" + partSuffix: nil, "x" + journalSuffix: nil, "planted": syscall.ELOOP, "": nil, ".": nil,
 	} {
-		err := d.Put(file, []byte("content"))
+		err := d.Put(file, []byte("content"), 0)
 		if err == nil || want != nil && !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", file, err, want)
 		}
@@ -102,7 +102,7 @@ func TestPutFails(t *testing.T) {
 	f, err := busy.openLocked(busy.part(), 0o600)
 	check(t, err)
 	defer f.Close()
-	if err := d.Put("busy", nil); !errors.Is(err, ErrLocked) {
+	if err := d.Put("busy", nil, 0); !errors.Is(err, ErrLocked) {
 		t.Errorf("another writer: %v", err)
 	}
 	id, _ := identityOf(t, "/o", content(1, 10), 0)

@@ -50,7 +50,7 @@ func (t *Tree) hashOnce(f *os.File, path string, state stamp) (*wire.Manifest, e
 		progress = func(string, int64, int64) {}
 	}
 	b := wire.NewManifestBuilder(t.opts.ChunkSize)
-	buf := make([]byte, hashBuffer)
+	buf := make([]byte, min(state.size+1, hashBuffer)) // one more, so that one read also finds the end
 	for done := int64(0); ; {
 		progress(path, done, state.size)
 		n, err := f.ReadAt(buf, done)

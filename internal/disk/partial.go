@@ -34,6 +34,7 @@ type Partial struct {
 	created       bool // the partial file was not there
 	blank         bool // nothing but chunks of this session was ever written to it
 	discarded     error
+	mtime         int64     // that the file is to have, ns since 1970; 0: none in particular
 	buffers       sync.Pool // *[]byte of one chunk, for Verify
 
 	mu      sync.Mutex
@@ -44,12 +45,16 @@ type Partial struct {
 	seed    uint32 // CRC of the journal's header
 	end     int64  // length of the journal
 	closed  bool
+	seen    stamp // the partial file after our last change of it
 }
 
 // OpenPartial opens the partial file of dest for the content that id names, and continues what an earlier fetch of the
 // same content left there; what was left of other content is discarded (see Resumed). It fails before any transfer with
 // ErrLocked, ErrIsDirectory, ErrNotRegular, ErrDiskFull, or a system error such as fs.ErrPermission.
 func OpenPartial(dest string, id Identity) (*Partial, error) {
+	if err := Reserved(dest); err != nil {
+		return nil, err
+	}
 	at, err := findTarget(dest)
 	if err != nil {
 		return nil, err
@@ -86,6 +91,9 @@ func (p *Partial) open() error {
 	if err := p.openPart(); err != nil {
 		return err
 	}
+	if err := p.single(); err != nil {
+		return err
+	}
 	why, err := p.readJournal()
 	switch {
 	case err != nil:
@@ -93,7 +101,7 @@ func (p *Partial) open() error {
 	case p.created: // whatever the journal says, nothing is there
 		return p.reset()
 	case why == nil:
-		return explain(p.part.Truncate(p.id.Size))
+		return errors.Join(explain(p.part.Truncate(p.id.Size)), p.see())
 	case !errors.Is(why, errNoJournal):
 		p.discarded = why
 	}
@@ -171,7 +179,7 @@ func (p *Partial) reset() error {
 	}
 	_, p.seed, _, _ = readHeader(bytes.NewReader(header))
 	p.end = int64(len(header))
-	return nil
+	return p.see()
 }
 
 // Resumed returns how many chunks the journal claims to be there, and, if the remains of another content or a damaged
@@ -209,14 +217,7 @@ func (p *Partial) WriteChunk(i int64, data []byte) error {
 	if len(data) != p.id.ChunkLen(i) {
 		return fmt.Errorf("chunk %d has %d bytes, not %d", i, len(data), p.id.ChunkLen(i))
 	}
-	if p.Done(i) {
-		return nil
-	}
-	if !p.blank || !zero(data) { // what is zero and was never written stays a hole
-		if _, err := p.part.WriteAt(data, i*int64(p.id.ChunkSize)); err != nil {
-			return explain(err)
-		}
-	}
+	blank := zero(data)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -224,6 +225,17 @@ func (p *Partial) WriteChunk(i int64, data []byte) error {
 	}
 	if p.done.has(i) {
 		return nil
+	}
+	if err := p.guard(); err != nil {
+		return err
+	}
+	if !p.blank || !blank { // what is zero and was never written stays a hole
+		if _, err := p.part.WriteAt(data, i*int64(p.id.ChunkSize)); err != nil {
+			return explain(errors.Join(err, p.see()))
+		}
+		if err := p.see(); err != nil {
+			return err
+		}
 	}
 	return p.complete(i)
 }
@@ -327,6 +339,9 @@ func (p *Partial) check(i int64) error {
 	return nil
 }
 
+// SetTime has Finish give the file a time of its last change, ns since 1970; 0: that of the transfer.
+func (p *Partial) SetTime(ns int64) { p.mtime = ns }
+
 // Finish makes the file durable and puts it at its destination with the permission bits of the file that it replaces,
 // then removes the journal and closes the Partial. ErrIncomplete if a chunk is neither written nor verified. After
 // another error the state is kept, and Finish may be called again.
@@ -342,11 +357,20 @@ func (p *Partial) Finish() error {
 	if err := p.flush(); err != nil {
 		return err
 	}
-	if err := p.part.Sync(); err != nil {
-		return explain(err)
+	if err := errors.Join(p.single(), p.guard()); err != nil {
+		return err
 	}
 	if !p.at.holds(p.at.part(), p.part) {
 		return fmt.Errorf("partial file %q was removed or replaced while it was written; run the same command again", p.part.Name())
+	}
+	if err := errors.Join(p.at.setTime(p.at.part(), p.mtime), p.see()); err != nil {
+		return err
+	}
+	if err := p.part.Sync(); err != nil {
+		return explain(err)
+	}
+	if err := p.guard(); err != nil { // making it durable takes long
+		return err
 	}
 	if err := p.at.rename(p.at.part(), p.at.name); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 type TreeOptions struct {
 	ChunkSize int // bytes, 1…8000; 0: 8000
 	MaxOpen   int // file descriptors kept open; 0: 256, and not more than a quarter of what the process may have
-	Hashers   int // files hashed at once; 0: 2
+	Hashers   int // large files hashed at once, and as many of up to 4 MiB; 0: 2
 	// Progress, if set, is told how far the hashing of a file has come: at its start, about every MiB, and at its end. It
 	// is called from several goroutines.
 	Progress func(path string, done, size int64)
@@ -29,7 +29,8 @@ type TreeOptions struct {
 type Tree struct {
 	root    *os.Root
 	opts    TreeOptions
-	hashers chan struct{} // one token a running hash
+	hashers chan struct{} // one token a running hash of a large file
+	quick   chan struct{} // and of others, which don't wait for large ones
 	stop    chan struct{} // closed by Close
 	uses    atomic.Int64  // counts ReadChunk calls: the clock of eviction
 
@@ -67,6 +68,7 @@ func OpenTree(dir string, opts TreeOptions) (*Tree, error) {
 	return &Tree{
 		root: root, opts: opts,
 		hashers: make(chan struct{}, opts.Hashers),
+		quick:   make(chan struct{}, opts.Hashers),
 		stop:    make(chan struct{}),
 		current: map[string]*Version{},
 		hashing: map[string]*hashing{},
@@ -125,6 +127,10 @@ func (t *Tree) Lookup(suffix wire.Name) (*Version, error) {
 	if v := t.unchanged(path); v != nil {
 		return v, nil
 	}
+	tokens, err := t.tokens(path)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	if t.isClosed() {
 		t.mu.Unlock()
@@ -139,7 +145,7 @@ func (t *Tree) Lookup(suffix wire.Name) (*Version, error) {
 	t.hashing[path] = h
 	t.mu.Unlock()
 
-	h.version, h.err = t.refresh(path)
+	h.version, h.err = t.refresh(path, tokens)
 
 	t.mu.Lock()
 	delete(t.hashing, path)
@@ -160,11 +166,11 @@ func (t *Tree) unchanged(path string) *Version {
 	return t.known(path, infoStamp(info))
 }
 
-// refresh hashes path as it is now and makes the result its current version.
-func (t *Tree) refresh(path string) (*Version, error) {
+// refresh hashes path as it is now, in its turn, and makes the result its current version.
+func (t *Tree) refresh(path string, tokens chan struct{}) (*Version, error) {
 	select {
-	case t.hashers <- struct{}{}:
-		defer func() { <-t.hashers }()
+	case tokens <- struct{}{}:
+		defer func() { <-tokens }()
 	case <-t.stop:
 		return nil, fs.ErrClosed
 	}

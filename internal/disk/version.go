@@ -134,6 +134,14 @@ func (v *Version) reopen() error {
 	return nil
 }
 
+// MTime is when the file changed last before it was hashed, ns since 1970; 0 for a directory.
+func (v *Version) MTime() int64 {
+	if v.listing != nil {
+		return 0
+	}
+	return v.stateNow().mtime
+}
+
 func (v *Version) stateNow() stamp {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

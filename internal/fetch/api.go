@@ -15,6 +15,7 @@ var (
 	ErrNotFound  = errors.New("fetch: the producer has no such object")
 	ErrNoRoute   = errors.New("fetch: no node on the way knows a producer of that name")
 	ErrTimeout   = errors.New("fetch: no answer")
+	ErrBusy      = errors.New("fetch: the producer answers that it is busy, and has done nothing else for long")
 	ErrChanged   = errors.New("fetch: the object changed while it was fetched")
 	ErrIntegrity = errors.New("fetch: what came is not what the manifest says")
 	ErrForeign   = errors.New("fetch: the producer offers no manifest to verify against")
@@ -30,6 +31,8 @@ type Request struct {
 	// MaxAhead bounds how far chunks are asked for beyond the lowest one not settled, in chunks; 0: not at all. It
 	// bounds the memory of an application that needs them in order.
 	MaxAhead int64
+	// Manifest: the manifest is fetched even when its digests came with the metadata, so that the flow has an Interest.
+	Manifest bool
 	// Stall is Config.Stall for this transfer; 0: the engine's.
 	Stall machine.Time
 }
@@ -40,6 +43,7 @@ type Object struct {
 	Version uint64
 	Digest  wire.Digest // of the manifest
 	Layout  wire.Layout
+	MTime   int64 // ns since 1970, of the file's last change, as its producer says: nothing verifies it; 0: not known
 }
 
 // EventKind says what an Event tells.

@@ -12,6 +12,9 @@ const (
 	// questionMin and questionMax bound the wait between two metadata Interests: a producer may have to hash first.
 	questionMin = 250 * machine.Millisecond
 	questionMax = 2 * machine.Second
+	// busyStalls is how many times the time without progress a producer may say that it is busy: half an hour usually, in which
+	// terabytes are hashed.
+	busyStalls = 60
 	// maxRefusals is how many Nacks with "no route" in a row mean that there is none.
 	maxRefusals = 4
 	// maxOpen bounds the questions on their way: no rate paces them, for no flow is known yet.
@@ -94,19 +97,31 @@ func (e *Engine) ask(now machine.Time, t *transfer, buf []byte) int {
 
 func backoff(asked int) machine.Time { return min(questionMin<<min(asked, 8), questionMax) }
 
-// answers tells whether a Data packet with this name answers t's question.
-func (t *transfer) answers(name wire.Name) bool {
-	if !name.HasPrefix(t.name) {
+// answers tells whether a Data packet answers t's question: a refusal by the question's own name, metadata by one that goes on
+// with a version and the segment 0 (MARS §2, "metadata, answered"; RDR).
+func (t *transfer) answers(d *wire.Data) bool {
+	if !d.Name.HasPrefix(t.name) {
 		return false
 	}
-	c, _, ok := name[len(t.name):].Next()
-	return ok && c.Type == wire.TypeKeyword && string(c.Value) == wire.KeywordMetadata
+	c, rest, ok := d.Name[len(t.name):].Next()
+	if !ok || c.Type != wire.TypeKeyword || string(c.Value) != wire.KeywordMetadata {
+		return false
+	}
+	if d.ContentType == wire.ContentNack {
+		return len(rest) == 0
+	}
+	if c, rest, ok = rest.Next(); !ok || c.Type != wire.TypeVersion {
+		return false
+	}
+	c, rest, ok = rest.Next()
+	n, number := c.Number()
+	return ok && len(rest) == 0 && c.Type == wire.TypeSegment && number && n == 0
 }
 
 // onMetadata takes the answer to a question.
 func (e *Engine) onMetadata(now machine.Time, p *pending) {
 	t, d := p.t, &e.data
-	if !t.answers(d.Name) {
+	if !t.answers(d) {
 		return
 	}
 	var m wire.Metadata
@@ -130,13 +145,20 @@ func (e *Engine) onMetadata(now machine.Time, p *pending) {
 		}
 		if string(d.Content) == saysBusy {
 			t.heard = now // somebody works on it
+			if t.busy++; t.busy == 1 {
+				t.busyFrom = now
+			}
+			if now-t.busyFrom >= busyStalls*t.stall { // or only says so
+				e.fail(t, ErrBusy)
+				return
+			}
 		}
 		t.asked = max(t.asked, 1)
 		e.askAgain(t, now+backoff(t.asked-1))
 	case !decoded || !m.HasMARS:
 		e.fail(t, ErrForeign)
 	default:
-		t.heard = now
+		t.heard, t.busy = now, 0
 		e.onVersion(now, t, &m)
 	}
 }
@@ -175,8 +197,12 @@ func (e *Engine) onVersion(now machine.Time, t *transfer, m *wire.Metadata) {
 	t.chunks = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).AppendNumber(wire.TypeVersion, v)
 	t.segments = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).
 		AppendString(wire.TypeKeyword, wire.KeywordManifest).AppendNumber(wire.TypeVersion, v)
-	t.state = listing
+	t.state, t.mtime = listing, m.MTime
 	t.flow = e.flows.join(now, m.Dest)
+	if m.Leaf != nil && !t.manifest && t.tree.AddOnly(m.Leaf) == nil { // else the manifest is fetched as any other
+		e.offer(t)
+		return
+	}
 	e.rouse(t)
 }
 

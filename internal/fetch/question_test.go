@@ -37,6 +37,9 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	same := func(*wire.Metadata) {}
+	refusal := func(says string) wire.Data {
+		return wire.Data{Name: wire.MustParseName("/s/a/32=metadata"), ContentType: wire.ContentNack, Content: []byte(says)}
+	}
 	for _, c := range []struct {
 		say    string
 		data   wire.Data
@@ -61,10 +64,19 @@ func TestMetadata(t *testing.T) {
 		{"of the greatest object there can be", answer(func(m *wire.Metadata) { m.Size, m.ChunkSize = math.MaxInt64, 1 }), true, ErrTooLarge},
 		{"of 3 TB", answer(func(m *wire.Metadata) { m.Size = 3e12 }), true, ErrTooLarge},
 		{"of 2 TB", answer(func(m *wire.Metadata) { m.Size = 2e12 }), true, nil},
-		{"not found", wire.Data{Name: answer(same).Name, ContentType: wire.ContentNack, Content: []byte(saysNotFound)}, true, ErrNotFound},
-		{"not found, but not signed", wire.Data{Name: answer(same).Name, ContentType: wire.ContentNack, Content: []byte(saysNotFound)}, false, errIgnored},
-		{"busy", wire.Data{Name: answer(same).Name, ContentType: wire.ContentNack, Content: []byte(saysBusy)}, true, errIgnored},
-		{"an unknown refusal", wire.Data{Name: answer(same).Name, ContentType: wire.ContentNack, Content: []byte("no")}, true, errIgnored},
+		{"not found", refusal(saysNotFound), true, ErrNotFound},
+		{"not found, but not signed", refusal(saysNotFound), false, errIgnored},
+		{"not found, by the name of an answer", func() wire.Data { d := refusal(saysNotFound); d.Name = answer(same).Name; return d }(), true, errIgnored},
+		{"metadata by the name of the question", func() wire.Data { d := answer(same); d.Name = refusal("").Name; return d }(), true, errIgnored},
+		{"metadata with something behind it", func() wire.Data { d := answer(same); d.Name = d.Name.AppendNumber(wire.TypeSegment, 0); return d }(), true, errIgnored},
+		{"metadata, segment 1", func() wire.Data { d := answer(same); d.Name = refusal("").Name.AppendChunk(1, 1); return d }(), true, errIgnored},
+		{"metadata without a version", func() wire.Data {
+			d := answer(same)
+			d.Name = refusal("").Name.AppendNumber(wire.TypeSegment, 0)
+			return d
+		}(), true, errIgnored},
+		{"busy", refusal(saysBusy), true, errIgnored},
+		{"an unknown refusal", refusal("no"), true, errIgnored},
 	} {
 		t.Run(c.say, func(t *testing.T) {
 			e, q := asked(t)
@@ -101,6 +113,65 @@ func outcome(e *Engine) error {
 		return errIgnored
 	}
 	return nil
+}
+
+// TestBusyForEver: a producer that says nothing but "busy" keeps a transfer alive for long, but not for ever.
+func TestBusyForEver(t *testing.T) {
+	const stall = 10 * machine.Second
+	e := New(Config{Src: source, Stall: stall})
+	e.Start(0, Request{Name: wire.MustParseName("/s/a")})
+	var p producer
+	var buf [wire.MaxPacket]byte
+	for now := machine.Time(0); now < 100*stall; now = e.Deadline() {
+		e.Advance(now)
+		if n, _ := e.Transmit(now, Face, buf[:]); n > 0 {
+			e.Receive(now, Face, machine.NotECT, p.refuse(parse(buf[:n]), saysBusy))
+		}
+		for _, ev := range e.Events(nil) {
+			if !errors.Is(ev.Err, ErrBusy) || now < 50*stall {
+				t.Errorf("after %v s: %v", now.Seconds(), ev.Err)
+			}
+			return
+		}
+	}
+	t.Error("it waits for ever")
+}
+
+// TestOnlyLeaf: digests that come with the metadata save the manifest's segments; false ones, of another object or torn, don't
+// hurt.
+func TestOnlyLeaf(t *testing.T) {
+	honest, other := newObject("/s/a", 100_000, 0, 1), newObject("/s/a", 100_000, 0, 2)
+	leaf := honest.manifest.Segment(1)
+	for _, c := range []struct {
+		say   string
+		leaf  []byte
+		saves bool
+	}{{"the right one", leaf, true}, {"another object's", other.manifest.Segment(1), false}, {"torn", leaf[:32], false}, {"empty", []byte{}, false}} {
+		var m wire.Metadata
+		if err := m.Decode(honest.metadata()); err != nil {
+			t.Fatal(err)
+		}
+		m.Leaf, m.MTime = c.leaf, 77
+		e, q := asked(t)
+		p := producer{objects: []*object{honest}}
+		name := wire.MustParseName("/s/a/32=metadata").AppendChunk(honest.manifest.Version(), 0)
+		e.Receive(ms, Face, machine.NotECT, p.data(q, wire.Data{Name: name, Content: m.Append(nil)}, true))
+		events := e.Events(nil)
+		if got := len(events) == 1 && events[0].Kind == Resolved && events[0].Object.MTime == 77; got != c.saves {
+			t.Errorf("%s: %v", c.say, events)
+		}
+		if c.saves {
+			e.Accept(ms, 1, nil)
+		}
+		var buf [wire.MaxPacket]byte
+		n, _ := e.Transmit(ms, Face, buf[:])
+		if n <= 0 {
+			t.Fatalf("%s: it asks for nothing", c.say)
+		}
+		if q := parse(buf[:n]); (q.kind == chunk) != c.saves {
+			t.Errorf("%s: it asks for %v", c.say, q.name)
+		}
+	}
 }
 
 // TestMemoryOfLargeObjects: what metadata claims costs nothing before it is confirmed.

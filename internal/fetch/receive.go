@@ -118,10 +118,7 @@ func (e *Engine) onSegment(t *transfer, index int64, content []byte) {
 		e.onLeaf(t, index-top)
 	case err == nil:
 		if t.tree.TopComplete() {
-			t.state, t.bad = offered, nil
-			e.events = append(e.events, Event{ID: t.id, Kind: Resolved, Object: Object{
-				Name: t.name, Version: t.version, Digest: t.digest, Layout: t.layout,
-			}})
+			e.offer(t)
 		}
 	case errors.Is(err, wire.ErrManifestHeader): // the manifest is the right one, so the metadata was wrong
 		e.fail(t, ErrIntegrity)
@@ -134,6 +131,14 @@ func (e *Engine) onSegment(t *transfer, index int64, content []byte) {
 		t.againLeaves = append(t.againLeaves, index)
 		e.rouse(t)
 	}
+}
+
+// offer tells the application what the name means: the top list is here and checked.
+func (e *Engine) offer(t *transfer) {
+	t.state, t.bad = offered, nil
+	e.events = append(e.events, Event{ID: t.id, Kind: Resolved, Object: Object{
+		Name: t.name, Version: t.version, Digest: t.digest, Layout: t.layout, MTime: t.mtime,
+	}})
 }
 
 // onLeaf hands out the chunks that waited for a leaf.

@@ -27,28 +27,32 @@ const (
 
 // transfer is one object being fetched.
 type transfer struct {
-	id    ID
-	name  wire.Name
-	ahead int64        // Request.MaxAhead
-	stall machine.Time // without progress for this long it fails
-	state state
-	stats Stats
-	heard machine.Time // last sign of progress
-	alarm machine.Time // when Advance looks at it
-	heap  int
+	id       ID
+	name     wire.Name
+	ahead    int64        // Request.MaxAhead
+	manifest bool         // Request.Manifest
+	stall    machine.Time // without progress for this long it fails
+	state    state
+	stats    Stats
+	heard    machine.Time // last sign of progress
+	alarm    machine.Time // when Advance looks at it
+	heap     int
 
 	// The question which version is current.
 	question *pending // on its way
 	askAt    machine.Time
-	asked    int  // times in a row
-	inLine   bool // waits to ask
-	open     bool // counts in questions.open
-	refusals int  // Nacks in a row
-	rechecks int  // "gone" that proved wrong, since the last progress
+	asked    int          // times in a row
+	inLine   bool         // waits to ask
+	open     bool         // counts in questions.open
+	refusals int          // Nacks in a row
+	busy     int          // answers "busy" in a row
+	busyFrom machine.Time // time of the first of them
+	rechecks int          // "gone" that proved wrong, since the last progress
 
 	// The version.
 	version  uint64
 	digest   wire.Digest
+	mtime    int64
 	layout   wire.Layout
 	chunks   wire.Name // of chunks, up to the version
 	segments wire.Name // of manifest segments, up to the version
@@ -108,6 +112,9 @@ func (t *transfer) accept(claimed func(int64) bool) {
 		t.leafUnsettled[i] = uint8(t.layout.LeafLen(int64(i)) / len(wire.Digest{}))
 	}
 	t.held = make(map[int64][]arrival)
+	if _, ok := t.tree.ChunkDigest(0); ok { // it came with the metadata
+		t.leafState[0] = here
+	}
 }
 
 // waitsForApplication tells whether progress is the application's to make.

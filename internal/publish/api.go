@@ -29,7 +29,8 @@ type Object struct {
 	Name     wire.Name // full name, Dest included, without version
 	Dest     wire.Name // producer prefix
 	Manifest *wire.Manifest
-	Handle   any // the application's own
+	MTime    int64 // ns since 1970, of the last change; 0: not known
+	Handle   any   // the application's own
 
 	used machine.Time
 }

@@ -12,6 +12,8 @@ const (
 	plainFreshness = 3_600_000 // ms
 	// A refusal may be wrong the next moment.
 	refusalFreshness = 1 // ms
+	// maxInline is the largest object whose digests go along with its metadata, chunks: 2 kB of digests save two round trips.
+	maxInline = 64
 )
 
 // answer is what an inquiry is answered with: Data, or a Nack.
@@ -66,7 +68,10 @@ func (e *Engine) metadata(q *inquiry, o *Object) {
 	v := o.Manifest.Version()
 	m := wire.Metadata{
 		Name: o.Name.Clone().AppendNumber(wire.TypeVersion, v), Size: o.Manifest.Size, ChunkSize: o.Manifest.ChunkSize,
-		Digest: o.Manifest.Digest(), Dest: o.Dest, HasMARS: true,
+		Digest: o.Manifest.Digest(), Dest: o.Dest, HasMARS: true, MTime: o.MTime,
+	}
+	if o.Manifest.Leaves() == 1 && o.Manifest.Chunks() <= maxInline {
+		m.Leaf = o.Manifest.Segment(o.Manifest.TopSegments())
 	}
 	q.name = append(q.name[:0], o.Name...).AppendString(wire.TypeKeyword, wire.KeywordMetadata).AppendChunk(v, 0)
 	e.reply(q, answer{content: m.Append(nil), freshness: e.cfg.Freshness, hasLast: true, digest: true})

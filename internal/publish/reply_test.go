@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"testing"
 
@@ -61,6 +62,7 @@ func TestManifest(t *testing.T) {
 // TestMetadata (interop.md: versioned name, last block, size; protocol.md §2: manifest and prefix).
 func TestMetadata(t *testing.T) {
 	f := newFixture("/site/a/b", 100_000, 0, 1)
+	f.o.MTime = 77
 	b := newBench(t, Config{Freshness: 2000}, f)
 	d := b.gets(wire.Interest{Name: f.name("32=metadata"), CanBePrefix: true, MustBeFresh: true}).data
 	if want := f.name("32=metadata", f.version(), 0); !d.Name.Equal(want) {
@@ -76,6 +78,15 @@ func TestMetadata(t *testing.T) {
 	if !m.HasMARS || !m.Name.Equal(f.name("", f.version())) || m.Layout() != f.o.Manifest.Layout || m.FinalChunk != 12 ||
 		!m.Dest.Equal(site) || m.Digest != f.o.Manifest.Digest() {
 		t.Errorf("%+v", m)
+	}
+	if m.MTime != 77 || !bytes.Equal(m.Leaf, f.o.Manifest.Segment(1)) {
+		t.Errorf("time %d, leaf %x", m.MTime, m.Leaf)
+	}
+	large := newFixture("/site/a/b", (maxInline+1)*100, 100, 1)
+	b = newBench(t, Config{}, large)
+	d = b.gets(wire.Interest{Name: large.name("32=metadata"), CanBePrefix: true, MustBeFresh: true}).data
+	if err := m.Decode(d.Content); err != nil || m.Leaf != nil {
+		t.Errorf("%v; the digests of %d chunks go along", err, large.o.Manifest.Chunks())
 	}
 }
 

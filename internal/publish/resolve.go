@@ -97,7 +97,7 @@ func (e *Engine) Resolved(now machine.Time, id uint64, o *Object, err error) {
 func (e *Engine) publish(now machine.Time, o *Object) *Object {
 	k := key{string(o.Name), o.Manifest.Version()}
 	if known := e.objects[k]; known != nil {
-		known.Handle = o.Handle
+		known.Handle, known.MTime = o.Handle, o.MTime
 		o = known
 	} else {
 		e.objects[k] = o

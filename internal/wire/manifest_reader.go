@@ -88,6 +88,25 @@ func (r *ManifestReader) addTop(piece int64, content []byte) error {
 	return nil
 }
 
+// AddOnly takes the only leaf of a small object before anything else: with the header it makes the top list, so that the digest
+// speaks for both. Errors: ErrLayout, ErrSegmentRange if there are more leaves, ErrSegmentLength, ErrManifestDigest.
+func (r *ManifestReader) AddOnly(leaf []byte) error {
+	if err := r.layout.Validate(); err != nil {
+		return err
+	}
+	if r.layout.Leaves() != 1 {
+		return ErrSegmentRange
+	}
+	if len(leaf) != r.layout.SegmentLen(r.layout.TopSegments()) {
+		return ErrSegmentLength
+	}
+	sum := sha256.Sum256(leaf)
+	if err := r.addTop(0, append(r.layout.appendTopHeader(nil), sum[:]...)); err != nil {
+		return err
+	}
+	return r.Add(r.layout.TopSegments(), leaf)
+}
+
 // TopComplete tells whether the top list is there and checked, so that leaves can be added.
 func (r *ManifestReader) TopComplete() bool { return r.top != nil }
 

@@ -111,6 +111,35 @@ func TestReaderDropsForgedPiece(t *testing.T) { // a forged first piece, replace
 	}
 }
 
+// TestReaderOnlyLeaf: the only leaf speaks for the top list too; anything else is refused and leaves the reader as it was.
+func TestReaderOnlyLeaf(t *testing.T) {
+	for _, size := range []int64{0, 100, 100_000, DigestsPerLeaf * 8000} {
+		m, other := build(8000, object(size)), build(7999, object(size+1))
+		r := NewManifestReader(m.Layout, m.Digest())
+		leaf := m.Segment(1)
+		for want, bad := range map[error][]byte{ErrManifestDigest: make([]byte, len(leaf)), ErrSegmentLength: leaf[1:]} {
+			if err := r.AddOnly(bad); err != want || r.TopComplete() {
+				t.Errorf("%d bytes: %v, want %v", size, err, want)
+			}
+		}
+		if err := NewManifestReader(other.Layout, other.Digest()).AddOnly(leaf); err == nil {
+			t.Errorf("%d bytes: it passes for another object's", size)
+		}
+		if err := r.AddOnly(leaf); err != nil || !r.TopComplete() {
+			t.Fatalf("%d bytes: %v", size, err)
+		}
+		if d, ok := r.ChunkDigest(m.Chunks() - 1); !ok || d != m.ChunkDigest(m.Chunks()-1) {
+			t.Errorf("%d bytes: no digest", size)
+		}
+		mustAdd(t, r, 0, m.Segment(0)) // and they still come, for all we know
+		mustAdd(t, r, 1, leaf)
+	}
+	m := build(1, object(DigestsPerLeaf+1))
+	if err := NewManifestReader(m.Layout, m.Digest()).AddOnly(m.Segment(1)); err != ErrSegmentRange {
+		t.Errorf("two leaves: %v", err)
+	}
+}
+
 // TestReaderHeader: the digest is right, but the size told elsewhere (metadata) is not.
 func TestReaderHeader(t *testing.T) {
 	m := build(8000, object(100))

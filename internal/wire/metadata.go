@@ -3,12 +3,13 @@ package wire
 import "math"
 
 // Types of metadata elements, in the order of the content, which is that of the types. Segment size and size are those
-// of file servers elsewhere; the last two are ours.
+// of file servers elsewhere, and so is the time; the last three are ours.
 const (
 	typeSegmentSize    = 0xF500
 	typeSize           = 0xF502
 	typeManifestDigest = 0xF580
 	typeDest           = 0xF582
+	typeOnlyLeaf       = 0xF584
 )
 
 // Metadata is the content of the reply to /<name>/32=metadata: which version is newest, and how to fetch it.
@@ -20,8 +21,10 @@ type Metadata struct {
 	HasSize    bool
 	ChunkSize  int // bytes, 1…8000; 0 when absent
 	Digest     Digest
-	Dest       Name // the producer prefix, a prefix of Name
-	HasMARS    bool // Digest and Dest are there, and with them all the rest, consistent
+	Dest       Name   // the producer prefix, a prefix of Name
+	HasMARS    bool   // Digest and Dest are there, and with them all the rest, consistent
+	MTime      int64  // ns since 1970; 0: not known
+	Leaf       []byte // with HasMARS, of a small object: the manifest's only leaf, not checked; nil: absent
 }
 
 // Append encodes the metadata. With HasMARS, FinalChunk follows from Size and ChunkSize, which must be a valid Layout.
@@ -41,9 +44,15 @@ func (m *Metadata) Append(dst []byte) []byte {
 	if m.HasMARS || m.HasSize {
 		dst = AppendNaturalTLV(dst, typeSize, uint64(m.Size))
 	}
+	if m.MTime > 0 {
+		dst = AppendNaturalTLV(dst, typeMTime, uint64(m.MTime))
+	}
 	if m.HasMARS {
 		dst = AppendTLV(dst, typeManifestDigest, m.Digest[:])
 		dst = m.Dest.AppendTLV(AppendTL(dst, typeDest, TLVLen(TypeName, len(m.Dest))))
+		if m.Leaf != nil {
+			dst = AppendTLV(dst, typeOnlyLeaf, m.Leaf)
+		}
 	}
 	return dst
 }
@@ -51,7 +60,7 @@ func (m *Metadata) Append(dst []byte) []byte {
 // Layout is the object's shape.
 func (m *Metadata) Layout() Layout { return Layout{m.Size, m.ChunkSize} }
 
-// Decode reads b, the whole content. Name and Dest alias it. It begins with the name; of the rest a stranger may leave
+// Decode reads b, the whole content. Name, Dest and Leaf alias it. It begins with the name; of the rest a stranger may leave
 // out anything. Unknown even types ≥ 32 are ignored, as is a FinalBlockId that isn't a segment. With a manifest digest
 // everything must be there and agree. Errors are of type Error.
 func (m *Metadata) Decode(b []byte) error {
@@ -64,7 +73,7 @@ func (m *Metadata) Decode(b []byte) error {
 		}
 		known := false
 		switch typ {
-		case TypeName, typeFinalBlock, typeSegmentSize, typeSize, typeManifestDigest, typeDest:
+		case TypeName, typeFinalBlock, typeSegmentSize, typeSize, typeMTime, typeManifestDigest, typeDest, typeOnlyLeaf:
 			known = true
 		}
 		switch {
@@ -116,6 +125,12 @@ func (m *Metadata) take(typ uint64, value []byte) (err error) {
 			return ErrValue
 		}
 		m.Size, m.HasSize = int64(v), true
+	case typeMTime:
+		if v, ok := Natural(value); ok && v <= math.MaxInt64 { // another form is a stranger's, and no use to us
+			m.MTime = int64(v)
+		}
+	case typeOnlyLeaf:
+		m.Leaf = value
 	case typeManifestDigest:
 		if len(value) != digestLen {
 			return ErrLength
@@ -138,7 +153,7 @@ func (m *Metadata) take(typ uint64, value []byte) (err error) {
 // check judges MARS's elements, which are of use only together.
 func (m *Metadata) check() error {
 	if !m.HasMARS {
-		m.Dest = nil
+		m.Dest, m.Leaf = nil, nil
 		return nil
 	}
 	if !m.HasFinal || !m.HasSize || m.ChunkSize == 0 || len(m.Dest) == 0 {

@@ -41,6 +41,19 @@ func TestMetadataGolden(t *testing.T) {
 	}
 }
 
+// TestMetadataOfSmallObject: with the time of the last change and the only leaf, in the places of their types.
+func TestMetadataOfSmallObject(t *testing.T) {
+	b := unhex(t, oursName+oursFinal+oursChunk+oursSize+"fdf50c 01 07"+oursDigest+oursDest+"fdf584 03 abcdef")
+	var m Metadata
+	if err := m.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+	if m.MTime != 7 || string(m.Leaf) != "\xab\xcd\xef" {
+		t.Errorf("%+v", m)
+	}
+	same(t, "encoded", m.Append(nil), b)
+}
+
 func TestMetadataOfStrangers(t *testing.T) {
 	v7 := MustParseName("/a/v=7")
 	for _, c := range []struct {
@@ -120,6 +133,10 @@ func metadata() *rapid.Generator[Metadata] {
 		}
 		object := append(m.Dest.Clone(), name(0, 3).Draw(t, "object")...)
 		m.Name = object.AppendNumber(TypeVersion, VersionOf(m.Digest))
+		m.MTime = rapid.Int64Min(0).Draw(t, "mtime")
+		if rapid.Bool().Draw(t, "has leaf") {
+			m.Leaf = octets(0, 99).Draw(t, "leaf")
+		}
 		return m
 	})
 }
