@@ -63,11 +63,12 @@ func (n *Node) fetchTo(ctx context.Context, req fetch.Request, st store) (*fetch
 	return t.object(), stats, err
 }
 
-// LimitRate caps what all fetches of the node ask for together, in bits per second of content; 0: no limit. What the paths
+// LimitRate caps what all fetches of the node ask for together, and all plain ones, in bits per second of content; 0: no limit. What the paths
 // carry is a little more, for headers. It fails when the node doesn't run.
 func (n *Node) LimitRate(r Rate) error {
 	return n.driver.Do(func(now machine.Time) {
 		n.fetch.Limit(now, r.BytesPerSecond())
+		n.foreign.Limit(now, r.BytesPerSecond())
 		n.node.Touch(now)
 	})
 }

@@ -153,8 +153,8 @@ func (f *getFlags) prepare(c *cobra.Command, names []string, ev *events) error {
 		ctx, cancel = context.WithTimeout(ctx, f.longest)
 		defer cancel()
 	}
-	if f.plain && (many || f.limitRate != "") {
-		return usage(c, "--plain is for one object, and without --dry-run and --limit-rate")
+	if f.plain && many {
+		return usage(c, "--plain is for one object, and without --dry-run")
 	}
 	if many {
 		return f.fetchMany(ctx, c, cfg, j, ev)

@@ -94,6 +94,7 @@ type Engine struct {
 	transfers []*transfer  // oldest first
 	over      map[ID]Stats // of transfers that ended and weren't cancelled
 	turn      int
+	limit     limit
 	lastID    ID
 	events    []Event
 	spare     [][]byte
@@ -217,7 +218,7 @@ func (e *Engine) Advance(now machine.Time) {
 func (e *Engine) Deadline() machine.Time {
 	at := machine.Never
 	for _, t := range e.transfers {
-		at = min(at, t.deadline(e.now))
+		at = min(at, e.due(t))
 	}
 	return at
 }
@@ -225,7 +226,7 @@ func (e *Engine) Deadline() machine.Time {
 // Ready lists the face if something may be sent at the time of the last call.
 func (e *Engine) Ready(dst []machine.FaceID) []machine.FaceID {
 	for _, t := range e.transfers {
-		if t.sends(e.now) {
+		if e.sends(t, e.now) {
 			return append(dst, Face)
 		}
 	}
@@ -237,7 +238,7 @@ func (e *Engine) Transmit(now machine.Time, _ machine.FaceID, buf []byte) (int, 
 	e.now = now
 	for range e.transfers {
 		e.turn = (e.turn + 1) % len(e.transfers)
-		if t := e.transfers[e.turn]; t.sends(now) {
+		if t := e.transfers[e.turn]; e.sends(t, now) {
 			return e.send(now, t, buf), machine.NotECT
 		}
 	}
@@ -253,6 +254,7 @@ func (e *Engine) send(now machine.Time, t *transfer, buf []byte) int {
 	i := wire.Interest{Nonce: e.rand.Uint32(), HasNonce: true, HopLimit: hops, HasHopLimit: true}
 	if t.state == fetching {
 		n := t.take(now)
+		e.limit.spend()
 		e.name = append(e.name[:0], t.base...).AppendNumber(wire.TypeSegment, n)
 	} else {
 		t.ask(now, i.Nonce)

@@ -309,6 +309,7 @@ func (e *Engine) onSegment(now machine.Time, t *transfer, d *wire.Data, marked b
 	if s.tries == 0 {
 		s.state = here
 	} else {
+		e.limit.arrived(len(d.Content))
 		t.arrived(now, s, marked)
 	}
 	s.data = e.buffer(d.Content)
