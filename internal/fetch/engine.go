@@ -38,10 +38,11 @@ const maxSpare = 1024
 func New(cfg Config) *Engine {
 	cfg.MaxUnsettled = cmp.Or(cfg.MaxUnsettled, 1024)
 	cfg.Window = cmp.Or(cfg.Window, initialWindow)
+	cfg.Standing = cmp.Or(cfg.Standing, standing)
 	cfg.Stall = cmp.Or(cfg.Stall, 30*machine.Second)
 	return &Engine{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 0x66657463)),
-		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), flows: flows{byDest: make(map[string]*flow), window: cfg.Window},
+		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing},
 	}
 }
 

@@ -18,6 +18,11 @@ const (
 	initialWindow = 256
 	// maxWindow bounds W, chunks.
 	maxWindow = 8192
+	// What is in flight is bounded by what the flow delivers in this time, and in what its RTT_base exceeds 50 ms, and at least
+	// leastWindow chunks: W only grows, and a queue that no feedback tells of (of a node by best-route, of a plain router) would
+	// hold all of it (ADR 0011).
+	standing    = 250 * machine.Millisecond
+	leastWindow = 16
 	// rateBurst is how much credit an idle flow may save up. It covers coarse timers and busy processors; a burst of Interests
 	// only reaches the Interest queue of the own node.
 	rateBurst = 10 * machine.Millisecond
@@ -36,8 +41,10 @@ type flow struct {
 	tokens  float64  // bytes of Data that may be asked for now
 	tokenAt machine.Time
 
-	seq         uint64   // of the last transmission
-	inflight    int      // Interests sent and neither answered nor lost
+	seq         uint64 // of the last transmission
+	inflight    int    // Interests sent and neither answered nor lost
+	recent      recent // deliveries
+	standing    machine.Time
 	first, last *pending // of these, in order of seq
 	rtt         rttWindow
 	top         [fastLater]uint64 // the highest first sequences that were answered, highest first
@@ -57,11 +64,12 @@ func (f *flow) place() *int                 { return &f.heap }
 
 // flows are the flows of an engine.
 type flows struct {
-	byDest map[string]*flow
-	window float64       // first W of a new one
-	agenda agenda[*flow] // those with transfers
-	idle   []*flow       // those without, longest idle first
-	served uint64
+	byDest   map[string]*flow
+	window   float64 // first W of a new one
+	standing machine.Time
+	agenda   agenda[*flow] // those with transfers
+	idle     []*flow       // those without, longest idle first
+	served   uint64
 }
 
 // join returns the flow to dest, with one transfer more.
@@ -74,7 +82,7 @@ func (s *flows) join(now machine.Time, dest wire.Name) *flow {
 		}
 	}
 	if f == nil {
-		f = newFlow(now, dest, s.window)
+		f = newFlow(now, dest, s.window, s.standing)
 		s.byDest[string(f.dest)] = f
 	}
 	f.transfers++
@@ -113,9 +121,9 @@ func (s *flows) stir(now machine.Time, f *flow) {
 	}
 }
 
-func newFlow(now machine.Time, dest wire.Name, window float64) *flow {
+func newFlow(now machine.Time, dest wire.Name, window float64, standing machine.Time) *flow {
 	return &flow{
-		dest: dest.Clone(), window: window, tokenAt: now, tokens: wire.ChunkSize,
+		dest: dest.Clone(), window: window, standing: standing, tokenAt: now, tokens: wire.ChunkSize,
 		ctrl: cc.NewPaper(cc.PaperConfig{
 			GammaMax: cc.PaperGammaConsumer, Initial: initialRate, Min: minRate, Consumer: true,
 		}),
@@ -156,7 +164,13 @@ func (f *flow) unlink(p *pending) {
 }
 
 // open tells whether W has room for a new Interest. Retransmissions don't ask (MARS paper §III-E).
-func (f *flow) open() bool { return float64(f.inflight) < f.window }
+func (f *flow) open(now machine.Time) bool {
+	w := f.window
+	if n, ok := f.recent.within(now, f.standing+max(0, f.ctrl.BaseRTT()-50*machine.Millisecond)); ok {
+		w = min(w, max(n, leastWindow))
+	}
+	return float64(f.inflight) < w
+}
 
 // onData updates rate, window and loss detection for the Data that answers p.
 func (f *flow) onData(now machine.Time, p *pending, size int, fb *wire.Feedback) {
@@ -168,6 +182,7 @@ func (f *flow) onData(now machine.Time, p *pending, size int, fb *wire.Feedback)
 		f.rtt.add(now - p.asked)
 	}
 	f.returned(p)
+	f.recent.add(now)
 	f.window = min(f.window+1/f.window, maxWindow)
 	f.ctrl.OnDelivered(now, float64(size))
 	if fb != nil && fb.InterestCapacity > 0 {

@@ -11,7 +11,7 @@ import (
 // TestWindow: returned Data frees a slot and increases W by 1/W (MARS paper §III-E), up to the bound.
 func TestWindow(t *testing.T) {
 	f, list := inFlight(initialWindow)
-	if f.open() {
+	if f.open(sec) {
 		t.Error("a full window is open")
 	}
 	want := float64(initialWindow)
@@ -21,7 +21,7 @@ func TestWindow(t *testing.T) {
 		if want += 1 / want; f.window != want {
 			t.Fatalf("W = %v, want %v", f.window, want)
 		}
-		if !f.open() {
+		if !f.open(sec) {
 			t.Fatal("closed after an answer")
 		}
 	}
@@ -97,7 +97,7 @@ func TestPacing(t *testing.T) {
 		{"after a pause of an hour: no more than that", 3600 * sec, 69},
 	} {
 		t.Run(c.say, func(t *testing.T) {
-			f := newFlow(0, nil, initialWindow)
+			f := newFlow(0, nil, initialWindow, standing)
 			now, n := c.idle, 0
 			for end := now + 100*ms; now <= end; {
 				ok, later := f.affords(now)

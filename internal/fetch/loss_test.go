@@ -8,7 +8,7 @@ import (
 
 // inFlight is a flow with n Interests in flight, one sent every millisecond from 0 on.
 func inFlight(n int) (*flow, []*pending) {
-	f := newFlow(0, nil, initialWindow)
+	f := newFlow(0, nil, initialWindow, standing)
 	var list []*pending
 	for i := range n {
 		p := &pending{item: item{chunk, int64(i)}}

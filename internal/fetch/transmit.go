@@ -32,7 +32,7 @@ func (e *Engine) pick(now machine.Time, f *flow) *pending {
 	f.detect(now)
 	at := f.lost.at()
 	var t *transfer
-	if f.open() {
+	if f.open(now) {
 		if t = e.hungriest(f); t != nil {
 			at = min(at, now)
 		}

@@ -216,7 +216,7 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	} else {
 		f.fresh.push(ref{e, e.gen})
 	}
-	spread := !again && s.wakeIdlest(now, e)
+	spread := !again && s.wakeShortest(now, e)
 	for _, l := range f.lanes {
 		if l.active && (!spread || l.up.suspended) { // a suspended face is asked too, or it would never probe again
 			s.wake(l.up.face)
@@ -224,14 +224,19 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 	}
 }
 
-// wakeIdlest wakes the face that has had unused credit for longest among those that may take e, so that flows spread in
-// proportion to the rates of their faces while the consumer asks for less than they could carry; false if none has credit.
-func (s *flows) wakeIdlest(now machine.Time, e *entry) bool {
+// wakeShortest wakes, of the faces that may take e and have credit, the one that will have answered soonest what it owes: the
+// least outstanding for its rate. Flows spread in proportion to the rates of their faces while the consumer asks for less than
+// these could carry, and away from a face whose queue grows beyond the next node, where no feedback tells of it (ADR 0011).
+// It returns false if none has credit.
+func (s *flows) wakeShortest(now machine.Time, e *entry) bool {
 	var best *lane
-	most := 0.0
+	least := 0.0
 	for _, l := range e.flow.lanes {
-		if idle := l.up.idle(now); idle > most && e.allows(l.up.face) {
-			best, most = l, idle
+		if !e.allows(l.up.face) || !l.up.idle(now) {
+			continue
+		}
+		if owed := l.up.owed(); best == nil || owed < least {
+			best, least = l, owed
 		}
 	}
 	if best == nil {
@@ -250,7 +255,7 @@ func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again ma
 	if ok, at := u.affords(now); !ok {
 		// Several Interests may have been queued before this face was asked: others may take what it can't.
 		if e := u.turn().oldest(); e != nil {
-			s.wakeIdlest(now, e)
+			s.wakeShortest(now, e)
 		}
 		return p, false, at
 	}

@@ -92,18 +92,17 @@ func (u *upstream) credit(now machine.Time) float64 {
 	return min(u.tokens+float64(rate*(now-u.tokenAt).Seconds()), max(burst(rate, u.backlog, rateBurst), DefaultCost))
 }
 
-// idle is for how long the face has had credit it didn't use; negative: it has none. Among faces that may all take an
-// Interest the one idle for longest should, or the first in the list would run full while others starve.
-func (u *upstream) idle(now machine.Time) float64 {
-	switch {
-	case !u.usable():
-		return -1
-	case u.local:
-		return 1
-	case now < u.resume:
-		return -1
+// idle tells whether the face has credit that it doesn't use.
+func (u *upstream) idle(now machine.Time) bool {
+	return u.usable() && (u.local || now >= u.resume && u.credit(now) > 0)
+}
+
+// owed is the time that the answers still due take at the face's rate, seconds.
+func (u *upstream) owed() float64 {
+	if u.local {
+		return 0
 	}
-	return u.credit(now) / u.ctrl.Rate()
+	return float64(float64(u.outstanding)*DefaultCost) / u.ctrl.Rate()
 }
 
 // onSent accounts for an Interest that leaves now.

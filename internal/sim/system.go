@@ -180,7 +180,7 @@ func (b *builder) addHost(i int) {
 			break
 		}
 		c := &consumer{step: b.opt.Series, trace: b.opt.tracer}
-		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window})
+		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window, Standing: b.opt.Tuning.Standing})
 		b.consumers[i] = c
 		r.apps = func(now machine.Time, n *node.Node) turner {
 			c.node = n
