@@ -26,6 +26,9 @@ const (
 	StrategyBestRoute = "best-route"
 )
 
+// SocketNone in place of a socket's path: no socket.
+const SocketNone = "none"
+
 // Config is what a node is told about itself and its neighbours. The zero value is a leaf without faces; what the
 // command line starts from is DefaultConfig.
 //
@@ -37,6 +40,10 @@ type Config struct {
 	Faces  []FaceConfig  `yaml:"faces,omitempty"`
 	Routes []RouteConfig `yaml:"routes,omitempty"`
 	Serve  []ServeConfig `yaml:"serve,omitempty"`
+
+	// Attach is the socket of a running node of this host; "": none. The node is then an application of that one: all that it
+	// asks goes there, and what it serves is registered there. Listen, Faces and Routes stay empty.
+	Attach string `yaml:"-"`
 
 	where map[string]position // of every value that came from a file or the environment, by key
 }
@@ -50,6 +57,8 @@ type NodeConfig struct {
 	Routing Toggle `yaml:"routing,omitempty"`
 	// Detours: flows may use paths more than one hop longer than the shortest.
 	Detours Toggle `yaml:"detours,omitempty"`
+	// Socket is where applications on this host reach the node, an absolute path; SocketNone or "": nowhere.
+	Socket string `yaml:"socket,omitempty"`
 	// GuestRate is the drain rate toward each neighbour that dials this node; 0: not known, not limited.
 	GuestRate Rate `yaml:"guest_rate,omitempty"`
 }

@@ -67,6 +67,10 @@ func (k *checker) node() {
 		_, err := oneOf(StrategyMARS, StrategyBestRoute)(n.Strategy)
 		k.must("node.strategy", err)
 	}
+	if n.Socket != "" {
+		_, err := parseSocket(n.Socket)
+		k.must("node.socket", err)
+	}
 	if n.GuestRate < 0 {
 		k.fail("node.guest_rate", "a rate can't be negative")
 	}

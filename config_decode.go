@@ -136,8 +136,16 @@ func (d *decoder) node() map[string]field {
 		"strategy":   d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
 		"routing":    d.scalar(into(&d.c.Node.Routing, parseToggle)),
 		"detours":    d.scalar(into(&d.c.Node.Detours, parseToggle)),
+		"socket":     d.scalar(into(&d.c.Node.Socket, parseSocket)),
 		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
+}
+
+func parseSocket(s string) (string, error) {
+	if s == SocketNone {
+		return s, nil
+	}
+	return absolute(s)
 }
 
 func parseToggle(s string) (Toggle, error) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,6 +34,8 @@ type Node struct {
 
 	sinks    map[fetch.ID]*sink // loop goroutine only
 	services []*service
+	source   []byte                                 // component of the names of our flows
+	home     *attachment                            // to the node of this host; nil: none
 	foreign  *foreign.Engine                        // loop goroutine only
 	inboxes  map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
 	asker    *node.Asker                            // loop goroutine only
@@ -53,8 +56,16 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		return nil, err
 	}
 	seed, src := binary.BigEndian.Uint64(random[:8]), random[8:]
-	fc := forward.Config{Seed: seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay}
-	if cfg.Node.Strategy == StrategyBestRoute {
+	if cfg.Attach != "" {
+		var err error
+		if src, err = askSource(cfg.Attach); err != nil {
+			return nil, err
+		}
+	}
+	fc := forward.Config{
+		Seed: seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay, Application: cfg.Attach != "",
+	}
+	if cfg.Node.Strategy == StrategyBestRoute || fc.Application {
 		fc.Strategy = forward.BestRoute
 	}
 	if !cfg.Node.Detours.On() {
@@ -68,7 +79,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	n.driver = driver.New(n.node, driver.Options{Log: log, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
-	if cfg.Node.Routing.On() {
+	if cfg.Node.Routing.On() && !fc.Application {
 		n.node.EnableRouting(route.Config{ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2})
 	}
 	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs})
@@ -76,6 +87,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)
 	n.driver.OnTurn(n.turn)
+	n.source = src
 	if err := n.open(); err != nil {
 		n.close()
 		return nil, err
@@ -115,6 +127,16 @@ func (n *Node) open() error {
 			return fmt.Errorf("route %s: %w", r.Prefix, err)
 		}
 		n.node.AddRoute(0, prefix, forward.NextHop{Face: ids[r.Via], Hops: r.distance()})
+	}
+	if n.cfg.Attach != "" {
+		if err := n.attach(n.cfg.Attach, n.source); err != nil {
+			return err
+		}
+	}
+	if path := n.cfg.Node.Socket; path != "" && path != SocketNone {
+		if err := n.ListenSocket(path); err != nil {
+			return err
+		}
 	}
 	for _, s := range n.cfg.Serve {
 		if err := n.serve(s); err != nil {
@@ -161,6 +183,13 @@ func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
 // Run runs the node until ctx is done.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.close()
+	if n.home != nil {
+		ctx, end := context.WithCancel(ctx)
+		var keeper sync.WaitGroup
+		defer keeper.Wait()
+		defer end()
+		keeper.Go(func() { n.keep(ctx) })
+	}
 	return n.driver.Run(ctx)
 }
 
@@ -190,6 +219,9 @@ func (n *Node) Listening() []FaceURI {
 
 // turn hands what the engines want to those who do it; it runs on the loop goroutine after every turn.
 func (n *Node) turn(now machine.Time) {
+	if n.home != nil {
+		n.home.watch(n.node)
+	}
 	for _, s := range n.services {
 		s.turn(now)
 	}
@@ -225,6 +257,17 @@ type FaceStatus struct {
 	KernelDrops   uint64         `json:"kernel_drops"`
 	ReceiveBuffer int            `json:"receive_buffer_bytes"`
 	Err           error          `json:"-"`
+
+	// Node: it is the face to the running node of this host, which has the faces to others. Peer is invalid then.
+	Node bool `json:"node,omitempty"`
+}
+
+// PeerName is the peer's address; of the node of this host the path of its socket.
+func (s FaceStatus) PeerName() string {
+	if s.Node {
+		return "unix://" + s.Name
+	}
+	return s.Peer.String()
 }
 
 // Status describes the faces to other nodes. It fails when the node doesn't run.
@@ -243,7 +286,7 @@ func (n *Node) Status() ([]FaceStatus, error) {
 		st := FaceStatus{
 			Name: f.Name, Peer: f.Remote, State: "up", BytesIn: f.BytesIn, BytesOut: f.BytesOut, ContentIn: s.ContentIn,
 			RTT: s.SRTT.Seconds(), Rate: s.Rate, Drops: s.Drops + f.ReceiveDrops, KernelDrops: f.KernelDrops,
-			ReceiveBuffer: f.ReceiveBuffer, Err: f.Err,
+			ReceiveBuffer: f.ReceiveBuffer, Err: f.Err, Node: f.Stream && n.home != nil,
 		}
 		if s.Suspended {
 			st.State = "suspended"

@@ -49,7 +49,11 @@ func (n *Node) Path(ctx context.Context, object string) (*PathGraph, error) {
 	if _, _, err := n.fetchTo(ctx, req, &lookStore{}); err != nil {
 		return nil, fetchError(object, err)
 	}
-	flow, err := n.discovered(ctx, name)
+	discovered := n.discovered
+	if n.home != nil {
+		discovered = n.discoveredAtHome
+	}
+	flow, err := discovered(ctx, name)
 	if err != nil {
 		return nil, fetchError(object, err)
 	}
@@ -93,10 +97,52 @@ func (n *Node) discovered(ctx context.Context, name wire.Name) (wire.Name, error
 	}
 }
 
+// discoveredAtHome is discovered for an application: its flow is the node's, which is asked about those that it may be.
+func (n *Node) discoveredAtHome(ctx context.Context, name wire.Name) (flow wire.Name, err error) {
+	for end := time.Now().Add(pathWait); ; {
+		for k := name.Len() - 1; k > 0 && flow == nil; k-- {
+			may := name.Prefix(k).Clone().Append(wire.TypeGeneric, n.home.source)
+			if h, _, err := n.hop(ctx, n.home.id(), may); err != nil {
+				return nil, err
+			} else if h.Known {
+				flow = may
+			}
+		}
+		if flow != nil {
+			if h, _, err := n.hop(ctx, n.home.id(), flow); err != nil || h.Converged {
+				return flow, err
+			}
+		}
+		if time.Now().After(end) {
+			if flow == nil {
+				err = fetch.ErrTimeout
+			}
+			return flow, err
+		}
+	}
+}
+
+// firstHop is how the flow leaves this host.
+func (n *Node) firstHop(ctx context.Context, flow wire.Name) (own node.Hop, err error) {
+	if n.home != nil {
+		own, _, err = n.hop(ctx, n.home.id(), flow)
+		return own, err
+	}
+	err = n.driver.Do(func(machine.Time) { own = n.node.Hop(flow) })
+	return own, err
+}
+
+// hop asks a node how it forwards a flow; false: it doesn't answer.
+func (n *Node) hop(ctx context.Context, id uint64, flow wire.Name) (h node.Hop, ok bool, err error) {
+	content, err := n.ask(ctx, node.FlowQuery(id, flow, uint64(time.Now().UnixNano())))
+	ok = err == nil && content != nil && json.Unmarshal(content, &h) == nil && h.Node == fmt.Sprintf("%016x", id)
+	return h, ok, err
+}
+
 // explore asks the nodes of the graph about the flow, breadth first.
 func (n *Node) explore(ctx context.Context, g *PathGraph, flow wire.Name) error {
-	var own node.Hop
-	if err := n.driver.Do(func(machine.Time) { own = n.node.Hop(flow) }); err != nil {
+	own, err := n.firstHop(ctx, flow)
+	if err != nil {
 		return err
 	}
 	g.Nodes = []PathNode{{Hop: own, Answered: true}}
@@ -109,12 +155,11 @@ func (n *Node) explore(ctx context.Context, g *PathGraph, flow wire.Name) error 
 			seen[p.Peer] = true
 			next := PathNode{Hop: node.Hop{Node: p.Peer}, Depth: g.Nodes[i].Depth + 1}
 			if id, err := strconv.ParseUint(p.Peer, 16, 64); err == nil {
-				content, err := n.ask(ctx, node.FlowQuery(id, flow, uint64(time.Now().UnixNano())))
+				h, ok, err := n.hop(ctx, id, flow)
 				if err != nil {
 					return err
 				}
-				var h node.Hop
-				if content != nil && json.Unmarshal(content, &h) == nil && h.Node == p.Peer {
+				if ok {
 					next.Hop, next.Answered = h, true
 				}
 			}

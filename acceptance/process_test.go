@@ -50,7 +50,7 @@ func (w *world) start(host string, args ...string) *process {
 	p := &process{t: w.t, name: host, done: make(chan struct{})}
 	p.change = sync.NewCond(&p.mu)
 	p.cmd = w.command(host, append([]string{w.binary}, args...)...)
-	p.cmd.Env = append(p.cmd.Environ(), "MARS_CONFIG=/dev/null") // whatever this machine is set up for
+	p.cmd.Env = append(p.cmd.Environ(), "MARS_CONFIG=/dev/null", "MARS_NODE_SOCKET=none") // whatever this machine is set up for
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {

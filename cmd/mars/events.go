@@ -194,7 +194,7 @@ func (e *events) observe(p mars.Progress) {
 		if state != stateUp {
 			event = "path_down"
 		}
-		e.write(pathEvent{e.head(event), f.Name, f.Peer.String(), state})
+		e.write(pathEvent{e.head(event), f.Name, f.PeerName(), state})
 	}
 	e.rates.note(p)
 	if p.Elapsed-e.told >= time.Second {
@@ -210,7 +210,7 @@ func (e *events) progress(p mars.Progress) {
 	}
 	for _, f := range p.Faces {
 		ev.Paths = append(ev.Paths, progressPath{
-			f.Name, f.Peer.String(), pathState(f), f.ContentIn, megabits(e.rates.paths[pathKey(f)].rate()), f.RTT,
+			f.Name, f.PeerName(), pathState(f), f.ContentIn, megabits(e.rates.paths[pathKey(f)].rate()), f.RTT,
 		})
 	}
 	e.write(ev)
@@ -236,7 +236,7 @@ func (e *events) complete(res *mars.FetchResult, file string) {
 func completePaths(p mars.Progress) []completePath {
 	paths := make([]completePath, 0, len(p.Faces))
 	for _, f := range p.Faces {
-		paths = append(paths, completePath{f.Name, f.Peer.String(), f.ContentIn, goodput(f, p.Elapsed) / 1e6})
+		paths = append(paths, completePath{f.Name, f.PeerName(), f.ContentIn, goodput(f, p.Elapsed) / 1e6})
 	}
 	return paths
 }

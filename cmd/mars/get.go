@@ -25,6 +25,7 @@ import (
 // reach is how a command that only asks gets to the objects.
 type reach struct {
 	via    []string
+	socket string
 	stall  time.Duration
 	config string
 }
@@ -94,6 +95,7 @@ ends with / is a directory with all below it. Of several NAMEs each appears in t
 func (r *reach) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://host:port[,local=eth1][,rate=100Mbit] (may be repeated, also the same)")
+	socketFlag(c, &r.socket, "of the node to use; none: don't (usual: of the one that runs here)")
 	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
 	configFlag(c, &r.config)
 }
@@ -343,10 +345,16 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 		if err := file.Check(); err != nil {
 			return nil, err
 		}
+		if path := attachTo(f.socket, file); path != "" {
+			return &mars.Config{Attach: path}, nil
+		}
 		if len(file.Faces) == 0 || len(file.Routes) == 0 {
 			return nil, noWay(f.config)
 		}
 		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy}, Faces: file.Faces, Routes: file.Routes}, nil
+	}
+	if f.socket != "" && f.socket != mars.SocketNone {
+		return nil, usage(c, "--via goes past the node of this host, --socket through it; give one")
 	}
 	cfg := &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy}}
 	if err := override(c, &cfg.Faces, "--via", f.via, mars.ParseFace); err != nil {
@@ -362,7 +370,7 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 
 // noWay is the error of a fetch without a neighbour, with what to write.
 func noWay(config string) error {
-	return &misuse{"get: there is no way to the object: neither --via nor faces and routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
+	return &misuse{"get: there is no way to the object: no node runs on this host, and there is neither --via nor a face with routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
     faces: [{name: up, to: "udp4://host:port"}]
     routes: [{prefix: /, via: up}]`, cmp.Or(config, mars.DefaultConfigPath()))}
 }
@@ -427,7 +435,10 @@ func carried(p mars.Progress) string {
 		}
 	}
 	paths := fmt.Sprintf("%d paths", used)
-	if used == 1 {
+	switch {
+	case len(p.Faces) == 1 && p.Faces[0].Node:
+		paths = "the paths of the node of this host"
+	case used == 1:
 		paths = "1 path"
 	}
 	resumed := ""

@@ -54,7 +54,7 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
-// isolate keeps the configuration of whoever runs the tests out of them.
+// isolate keeps the configuration and the node of whoever runs the tests out of them.
 func isolate(dir string) error {
 	errs := []error{os.Setenv("XDG_CONFIG_HOME", dir), os.Setenv("TERM", "xterm"), os.Setenv("GORACE", "halt_on_error=1")}
 	for _, kv := range os.Environ() {
@@ -62,7 +62,7 @@ func isolate(dir string) error {
 			errs = append(errs, os.Unsetenv(name))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, os.Setenv("MARS_NODE_SOCKET", "none"))...)
 }
 
 // raced tells whether the tests run with the race detector; then the program does too.

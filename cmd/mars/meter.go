@@ -63,7 +63,7 @@ func (r *rates) note(p mars.Progress) {
 }
 
 // pathKey tells faces apart, those without a name too.
-func pathKey(f mars.FaceStatus) string { return f.Name + " " + f.Peer.String() }
+func pathKey(f mars.FaceStatus) string { return f.Name + " " + f.PeerName() }
 
 // goodput is the mean rate of content over a path, in bit/s.
 func goodput(f mars.FaceStatus, d time.Duration) float64 {

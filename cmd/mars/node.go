@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -22,6 +24,7 @@ type nodeFlags struct {
 	routes   []string
 	role     string
 	serve    []mars.ServeConfig
+	socket   string
 	logLevel string
 }
 
@@ -45,6 +48,7 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 				return err
 			}
 			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
+				listenForApplications(n, cfg.Node.Socket, log)
 				for _, u := range n.Listening() {
 					log.Info("listening", "address", u.String())
 				}
@@ -59,6 +63,7 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp://host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	c.Flags().StringArrayVar(&f.routes, "route", nil, "`PREFIX=NAME[:HOPS]`: the face that leads to a prefix (may be repeated)")
 	c.Flags().StringVar(&f.role, "role", "", "`ROLE` relay (forwards what others ask of it) or leaf")
+	socketFlag(c, &f.socket, "for applications on this host; none: without (usual: "+cmp.Or(mars.DefaultSocket(), "none")+")")
 	logLevelFlag(c, &f.logLevel, "info")
 	return c
 }
@@ -70,12 +75,15 @@ func (f *nodeFlags) load(c *cobra.Command) (*mars.Config, error) {
 		return nil, err
 	}
 	cfg := file
-	if f.role != "" || f.serve != nil || len(f.listen)+len(f.faces)+len(f.routes) > 0 {
+	if f.role != "" || f.socket != "" || f.serve != nil || len(f.listen)+len(f.faces)+len(f.routes) > 0 {
 		// A copy of what people can see: the lines of the file don't belong to what the flags say.
 		cfg = &mars.Config{Node: file.Node, Listen: file.Listen, Faces: file.Faces, Routes: file.Routes, Serve: file.Serve}
 	}
 	if f.role != "" {
 		cfg.Node.Role = f.role
+	}
+	if f.socket != "" {
+		cfg.Node.Socket = absolutePath(f.socket)
 	}
 	if f.serve != nil {
 		cfg.Serve = f.serve
@@ -135,6 +143,50 @@ func parseRoute(s string) (mars.RouteConfig, error) {
 		r.Hops = n
 	}
 	return r, nil
+}
+
+func socketFlag(c *cobra.Command, path *string, what string) {
+	c.Flags().StringVar(path, "socket", "", "`PATH` of the socket "+what)
+}
+
+// absolutePath is what the configuration wants of a path that was given relative to the working directory.
+func absolutePath(path string) string {
+	if path == mars.SocketNone {
+		return path
+	}
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
+}
+
+// attachTo is the socket of the node of this host that a command should use: the one that the flag or the configuration names,
+// else that of the one that runs; "": none.
+func attachTo(flag string, file *mars.Config) string {
+	switch {
+	case flag == mars.SocketNone:
+		return ""
+	case flag != "":
+		return flag
+	case file.Node.Socket == mars.SocketNone:
+		return ""
+	case file.Node.Socket != "" && mars.NodeRuns(file.Node.Socket):
+		return file.Node.Socket
+	}
+	return mars.RunningNode()
+}
+
+// listenForApplications opens the usual socket, if the configuration says nothing. What nobody asked for may fail.
+func listenForApplications(n *mars.Node, configured string, log *slog.Logger) {
+	path := mars.DefaultSocket()
+	if configured != "" || path == "" {
+		return
+	}
+	if err := n.ListenSocket(path); err != nil {
+		log.Warn("no socket for applications on this host", "err", err)
+		return
+	}
+	log.Info("listening for applications", "socket", path)
 }
 
 func logLevelFlag(c *cobra.Command, level *string, usual string) {

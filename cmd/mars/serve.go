@@ -24,7 +24,7 @@ func serveCommand() *cobra.Command {
 		Short: "Serve the files below a directory, until it is stopped",
 		Long: `Serves every regular file below DIR as /NAME/path/of/the/file, and prints the command that gets one. Files are hashed in
 the background, those that are asked for at once. SIGINT and SIGTERM end it with exit code 0. It listens on UDP port 6363 of
-every IPv4 address, or where --listen or the configuration says.`,
+every IPv4 address, or where --listen or the configuration says. If a node runs on this host, it serves through that instead.`,
 		Example: `  mars serve ./data --prefix /site/data
   mars serve ./data --prefix /site/data --listen udp4://192.0.2.1:6363 --listen udp4://198.51.100.1:6363`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -40,12 +40,21 @@ every IPv4 address, or where --listen or the configuration says.`,
 			if err != nil {
 				return err
 			}
+			if len(f.listen) == 0 {
+				if path := attachTo(f.socket, cfg); path != "" {
+					cfg = &mars.Config{Attach: path, Serve: cfg.Serve}
+				}
+			}
+			cfg.Node.Socket = "" // it is of the node that runs all the time
 			log, err := newLog(c, c.ErrOrStderr(), f.logLevel)
 			if err != nil {
 				return err
 			}
 			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
-				if err := announce(c.OutOrStdout(), args[0], prefix, n.Listening()); err != nil {
+				if err := n.Registered(ctx); err != nil {
+					return nil // it was stopped before
+				}
+				if err := announce(c.OutOrStdout(), args[0], prefix, cfg.Attach, n.Listening()); err != nil {
 					return err
 				}
 				<-ctx.Done()
@@ -56,18 +65,23 @@ every IPv4 address, or where --listen or the configuration says.`,
 	configFlag(c, &f.config)
 	c.Flags().StringVar(&prefix, "prefix", "", "`NAME` below which the files appear, such as /site/data")
 	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp://host:port; port 0: any (may be repeated)")
+	socketFlag(c, &f.socket, "of the node to serve through; none: don't (usual: of the one that runs here)")
 	logLevelFlag(c, &f.logLevel, "warn")
 	return c
 }
 
 // announce tells what is served where, and how to get it from elsewhere.
-func announce(w io.Writer, dir, prefix string, at []mars.FaceURI) error {
+func announce(w io.Writer, dir, prefix, socket string, at []mars.FaceURI) error {
 	var listening, via []string
 	for _, u := range at {
 		listening = append(listening, u.String())
 		via = append(via, " --via "+reachable(u).String())
 	}
 	name := strings.TrimSuffix(prefix, "/") + "/" + example(dir)
+	if socket != "" {
+		_, err := fmt.Fprintf(w, "serving %s as %s through the node at %s\nget it: mars get %s\n", dir, prefix, socket, quote(name))
+		return err
+	}
 	_, err := fmt.Fprintf(w, "serving %s as %s on %s\nget it: mars get %s%s\n",
 		dir, prefix, strings.Join(listening, ", "), quote(name), strings.Join(via, ""))
 	return err

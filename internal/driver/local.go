@@ -93,7 +93,7 @@ func removeStale(path string) error {
 }
 
 // DialLocal makes a face to the node that listens at path (ListenLocal, NFD, ndnd). It is for the driver of an
-// application, as its only face: the Machine is told Local. When the node ends, so does the face (FaceDown).
+// application, as its only face: the Machine is told Local and Node. When the node ends, so does the face (FaceDown).
 func (d *Driver) DialLocal(path string) (machine.FaceID, error) {
 	if err := checkSocketPath(path); err != nil {
 		return 0, err
@@ -102,11 +102,11 @@ func (d *Driver) DialLocal(path string) (machine.FaceID, error) {
 	if err != nil {
 		return 0, explainLocal(err, path)
 	}
-	return d.addLocal(c.(*net.UnixConn), path, false)
+	return d.addLocal(c.(*net.UnixConn), path, machine.Face{Local: true, Node: true, DataQueue: localQueue})
 }
 
 // addLocal makes a connection a face.
-func (d *Driver) addLocal(c *net.UnixConn, path string, onDemand bool) (machine.FaceID, error) {
+func (d *Driver) addLocal(c *net.UnixConn, path string, what machine.Face) (machine.FaceID, error) {
 	conn, err := newStream(c)
 	if err != nil {
 		return 0, err
@@ -115,7 +115,7 @@ func (d *Driver) addLocal(c *net.UnixConn, path string, onDemand bool) (machine.
 	if !ok {
 		return 0, errors.Join(errors.New("no face identifier is left"), conn.close())
 	}
-	f := newFace(id, path, machine.Face{Local: true, OnDemand: onDemand, DataQueue: localQueue}, 0, nil)
+	f := newFace(id, path, what, 0, nil)
 	f.sock = newSocket(d, conn, f)
 	return id, d.add(f.sock)
 }
@@ -135,7 +135,7 @@ func (d *Driver) accept(l *net.UnixListener) {
 			d.local.refused.Add(1)
 			_ = c.Close()
 		default:
-			if _, err := d.addLocal(c, l.Addr().String(), true); err != nil {
+			if _, err := d.addLocal(c, l.Addr().String(), machine.Face{Local: true, OnDemand: true, DataQueue: localQueue}); err != nil {
 				d.log.Warn("an application can't be served", "socket", l.Addr(), "error", err)
 				continue
 			}

@@ -9,13 +9,14 @@ import (
 )
 
 // Names below localhostName never leave the node, and are refused from other nodes (NFD, "scope"). Those below
-// managementName are answered by whoever composes the node.
+// managementName and nodeName are answered by whoever composes the node.
 var (
 	localhostName  = wire.MustParseName("/localhost")
 	managementName = wire.MustParseName("/localhost/nfd")
+	nodeName       = wire.MustParseName("/localhost/mars")
 )
 
-// Command is an Interest below /localhost/nfd from an application. It is answered with Answer or Refuse, or not at all.
+// Command is an Interest below /localhost/nfd or /localhost/mars from an application. It is answered with Answer or Refuse, or not at all.
 type Command struct {
 	Face     machine.FaceID
 	PitToken []byte
@@ -31,7 +32,7 @@ func (fw *Forwarder) localhost(fc *face, hdr *wire.Packet, i *wire.Interest) boo
 		fw.dropped[DropScope]++
 		fc.n.Drops++
 		return true
-	case !i.Name.HasPrefix(managementName):
+	case fw.cfg.Application, !i.Name.HasPrefix(managementName) && !i.Name.HasPrefix(nodeName):
 		return false
 	}
 	fc.n.InterestsIn++
@@ -67,13 +68,13 @@ func speaksMARS(p *wire.Packet) bool {
 
 // suit makes a packet fit for a peer; false: the peer must not get it (ADR 0007). Strangers get neither our fields on Data
 // nor, unless they are applications or send Nacks themselves, Nacks: ndnd takes one for a new Interest. Interests to other
-// nodes keep our fields: that is how two of ours know each other.
+// nodes, and to the own node, keep our fields: that is how two of ours know each other.
 func (fc *face) suit(p *packet) bool {
 	switch {
 	case fc.mars:
 	case p.hdr.Nack:
 		return fc.nacks || fc.link.Local
-	case p.data, fc.link.Local:
+	case p.data, fc.link.Local && !fc.link.Node:
 		p.feedback = false
 		h := &p.hdr
 		h.HasFeedback, h.HasConvergence, h.HasLabel, h.HasPathTag, h.SizeHint = false, false, false, false, 0

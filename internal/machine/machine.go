@@ -45,6 +45,7 @@ type Face struct {
 	Rate      float64 // drain rate in datagram bytes per second; 0: not limited
 	DataQueue int     // capacity of the Data queue in packets; 0: the default
 	Local     bool    // the peer is an application on this node, not another node
+	Node      bool    // Local, seen from the application: the peer is the node of this host
 	OnDemand  bool    // the peer made it: once down it never comes back, and nothing about it need be kept
 }
 

@@ -7,7 +7,7 @@ import (
 	"mars/internal/wire"
 )
 
-// Asker is an application that asks single questions: one ordinary Interest, one answer. Questions are repeated a few times.
+// Asker is an application that asks single questions and gives commands: one ordinary Interest, one answer. Questions are repeated a few times.
 type Asker struct {
 	asked   []*question // unanswered, oldest first
 	answers []Answer
@@ -23,20 +23,35 @@ type Answer struct {
 
 type question struct {
 	id    uint32
-	name  wire.Name
+	ask   wire.Interest // but its nonce
 	tries int
 	due   machine.Time
 }
 
 const (
-	askTries = 4
-	askWait  = 300 * machine.Millisecond
+	askTries    = 4
+	askWait     = 300 * machine.Millisecond
+	askLifetime = 2000 // ms
+	askHops     = 64
 )
 
 // Ask asks for the Data named name; the answer comes through Answers.
 func (a *Asker) Ask(now machine.Time, name wire.Name) uint32 {
+	return a.put(now, wire.Interest{Name: name.Clone(), CanBePrefix: true, MustBeFresh: true})
+}
+
+// Command gives the node that this one is attached to a command of NFD's management protocol, such as rib/register; the answer
+// is a wire.ControlResponse.
+func (a *Asker) Command(now machine.Time, what string, p wire.ControlParameters) uint32 {
+	i := wire.Interest{MustBeFresh: true, Name: wire.MustParseName("/localhost/nfd/"+what).Append(wire.TypeGeneric, p.Append(nil))}
+	i.SignDigest()
+	return a.put(now, i)
+}
+
+func (a *Asker) put(now machine.Time, i wire.Interest) uint32 {
 	a.next++
-	a.asked = append(a.asked, &question{id: a.next, name: name.Clone(), due: now})
+	i.Lifetime, i.HopLimit, i.HasHopLimit = askLifetime, askHops, true
+	a.asked = append(a.asked, &question{id: a.next, ask: i, due: now})
 	return a.next
 }
 
@@ -92,7 +107,7 @@ func (a *Asker) Receive(_ machine.Time, _ machine.FaceID, _ machine.ECN, datagra
 	}
 	id := binary.BigEndian.Uint32(p.PitToken)
 	for i, q := range a.asked {
-		if q.id == id && d.Name.HasPrefix(q.name) {
+		if q.id == id && d.Name.HasPrefix(q.ask.Name) {
 			a.answers = append(a.answers, Answer{id, append([]byte{}, d.Content...)})
 			a.asked = append(a.asked[:i], a.asked[i+1:]...)
 			return
@@ -109,10 +124,8 @@ func (a *Asker) Transmit(now machine.Time, _ machine.FaceID, buf []byte) (int, m
 		q.tries++
 		q.due = now + askWait<<q.tries
 		a.seed = a.seed*1664525 + 1013904223 + q.id // nonces must differ, not be secret
-		i := wire.Interest{
-			Name: q.name, CanBePrefix: true, MustBeFresh: true, Nonce: a.seed, HasNonce: true, Lifetime: 2000,
-			HopLimit: 64, HasHopLimit: true,
-		}
+		i := q.ask
+		i.Nonce, i.HasNonce = a.seed, true
 		p := wire.Packet{PitToken: binary.BigEndian.AppendUint32(nil, q.id), Fragment: i.Append(nil)}
 		return len(p.Append(buf[:0])), machine.NotECT
 	}

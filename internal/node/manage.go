@@ -2,6 +2,7 @@ package node
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 
 	"mars/internal/forward"
 	"mars/internal/machine"
@@ -43,8 +44,7 @@ const (
 // maxPrefix bounds registered prefixes, bytes: a response repeats the prefix twice and must fit into a packet.
 const maxPrefix = 2048
 
-// managementLen is the number of components of /localhost/nfd.
-const managementLen = 2
+var managementName = wire.MustParseName("/localhost/nfd")
 
 // command answers the management Interests that came; it tells whether there were any.
 func (n *Node) command(now machine.Time) bool {
@@ -58,9 +58,17 @@ func (n *Node) command(now machine.Time) bool {
 	return len(m.commands) > 0
 }
 
-// answer answers /localhost/nfd/<module>/<verb>/…
+// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/source
 func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
-	rest := i.Name[len(i.Name.Prefix(managementLen)):]
+	switch {
+	case i.Name.HasPrefix(SourceName):
+		n.publish(now, c, i, i.Name[len(SourceName):], n.source)
+		return
+	case !i.Name.HasPrefix(managementName):
+		n.fw.Refuse(c, wire.NackNoRoute)
+		return
+	}
+	rest := i.Name[len(managementName):]
 	module, rest, ok1 := rest.Next()
 	verb, rest, ok2 := rest.Next()
 	if !ok1 || !ok2 || module.Type != wire.TypeGeneric || verb.Type != wire.TypeGeneric {
@@ -69,12 +77,7 @@ func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 	}
 	what := string(module.Value) + "/" + string(verb.Value)
 	if list := n.lister(what); list != nil {
-		data := n.manage.sets.answer(now, i, rest, func() [][]byte { return list(now) })
-		if data == nil {
-			n.fw.Refuse(c, wire.NackNoRoute)
-			return
-		}
-		n.fw.Answer(now, c, data)
+		n.publish(now, c, i, rest, list)
 		return
 	}
 	params, rest, ok := rest.Next()
@@ -87,6 +90,27 @@ func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 	if sign(&d); d.Len() <= wire.MaxPacket {
 		n.fw.Answer(now, c, d.Append(nil))
 	}
+}
+
+// publish answers with a dataset.
+func (n *Node) publish(now machine.Time, c forward.Command, i *wire.Interest, rest wire.Name, list func(machine.Time) [][]byte) {
+	data := n.manage.sets.answer(now, i, rest, func() [][]byte { return list(now) })
+	if data == nil {
+		n.fw.Refuse(c, wire.NackNoRoute)
+		return
+	}
+	n.fw.Answer(now, c, data)
+}
+
+// SourceName is the question of an application for the source component of its flows' names (protocol.md §2): flows of one node
+// share what its forwarder finds out. The answer is SourceLen bytes.
+var SourceName = wire.MustParseName("/localhost/mars/source")
+
+// SourceLen is the length of a node's source component, bytes.
+const SourceLen = 8
+
+func (n *Node) source(machine.Time) [][]byte {
+	return [][]byte{binary.BigEndian.AppendUint64(nil, n.id)}
 }
 
 // sign signs a Data packet with its digest.

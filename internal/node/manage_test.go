@@ -239,3 +239,25 @@ func TestRoutesOfSeveralOrigins(t *testing.T) {
 		t.Fatal("a flap of the link removed the route")
 	}
 }
+
+// TestSourceName: an application learns what to call its flows; nothing else below /localhost/mars is a question, and none of NFD's
+// commands is heard there.
+func TestSourceName(t *testing.T) {
+	n := New(forward.Config{Seed: 1, ID: 0x0102030405060708})
+	c := newClient(t, n, 7)
+	d, ok := c.ask(0, wire.Interest{Name: SourceName, CanBePrefix: true, MustBeFresh: true})
+	if !ok || !bytes.Equal(d.Content, []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
+		t.Errorf("source: %v, %v", d, ok)
+	}
+	for _, name := range []string{"/localhost/mars", "/localhost/mars/faces/list", "/localhost/mars/x"} {
+		if d, ok := c.ask(0, wire.Interest{Name: wire.MustParseName(name), CanBePrefix: true, MustBeFresh: true}); ok {
+			t.Errorf("%s is answered with %v", name, d.Name)
+		}
+	}
+	p := named("/mine")
+	i := wire.Interest{Name: wire.MustParseName("/localhost/mars/rib/register").Append(wire.TypeGeneric, p.Append(nil))}
+	i.SignDigest()
+	if _, ok := c.ask(0, i); ok || len(n.Forwarder().Routes(nil)) > 0 {
+		t.Error("/localhost/mars/rib/register is a command")
+	}
+}

@@ -3,6 +3,7 @@ package wire
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 )
 
 // Types of Interest elements, in the order of the packet.
@@ -180,6 +181,17 @@ func (i *Interest) CheckParameters() bool {
 // ParametersDigest is the digest that the name needs as its parameters component, of the parameters and signature
 // in the fields, as Append writes them.
 func (i *Interest) ParametersDigest() Digest { return sha256.Sum256(i.appendTail(nil)) }
+
+// SignDigest makes i a signed Interest (NDN packet specification 0.3, "Signed Interest") with DigestSha256, and appends the
+// digest of the parameters to its name. Call it last.
+func (i *Interest) SignDigest() {
+	i.HasParameters = true
+	i.SignatureInfo, i.SignatureValue = AppendNaturalTLV(nil, typeSignatureType, SignatureSHA256), nil
+	sum := sha256.Sum256(i.appendTail(slices.Clone([]byte(i.Name))))
+	i.SignatureValue = sum[:]
+	digest := i.ParametersDigest()
+	i.Name = i.Name.Clone().Append(TypeParamsDigest, digest[:])
+}
 
 // Len is the number of bytes Append appends.
 func (i *Interest) Len() int { return TLVLen(TypeInterest, i.valueLen()) }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"testing"
 
@@ -359,5 +360,20 @@ func BenchmarkInterestEncode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buf = i.Append(buf[:0])
+	}
+}
+
+// TestSignDigest: the signature is the SHA-256 of the name without the digest and of what stands before the signature's value,
+// and the digest in the name is right.
+func TestSignDigest(t *testing.T) {
+	i := Interest{Name: MustParseName("/A/b"), Parameters: []byte{7}, Nonce: 1, HasNonce: true}
+	i.SignDigest()
+	want := sha256.Sum256(unhex(t, "080141 080162 240107 2c03 1b0100"))
+	if !bytes.Equal(i.SignatureValue, want[:]) {
+		t.Errorf("signature %x, want %x", i.SignatureValue, want)
+	}
+	var got Interest
+	if err := got.Decode(i.Append(nil)); err != nil || !got.CheckParameters() || got.Name.Len() != 3 {
+		t.Errorf("%v, %v", got.Name, err)
 	}
 }
