@@ -48,7 +48,11 @@ type simFlags struct {
 	trace     bool
 	every     int64
 	quiet     bool
+	series    time.Duration
 }
+
+// coarse is the step of the goodput series in results that are kept: enough for a picture.
+const coarse = 250 * time.Millisecond
 
 func simRunCommand() *cobra.Command {
 	var f simFlags
@@ -72,6 +76,7 @@ paper where it has one.`,
 	fl.StringArrayVar(&f.points, "point", nil, "run only the points of the sweep with `PARAM=VALUE` (may be repeated)")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json)")
 	fl.StringVarP(&f.out, "output", "o", "", "also write result.json, and what --trace asks for, to the directory `DIR`")
+	fl.DurationVar(&f.series, "series", 0, "keep every flow's goodput in steps of `STEP` (default: the scenario's, else 250ms with -o; 0s: none)")
 	fl.BoolVar(&f.trace, "trace", false, "write a trace of every run to the directory of -o, as NDJSON")
 	fl.Int64Var(&f.every, "trace-every", 1, "trace every `N`-th packet of a link only")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
@@ -96,8 +101,8 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	switch {
 	case f.trace && f.out == "":
 		return usage(c, "--trace needs a directory to write to: give -o DIR")
-	case f.seeds < 0 || f.workers < 0 || f.every < 1:
-		return usage(c, "--seeds and --workers can't be negative, and --trace-every is at least 1")
+	case f.seeds < 0 || f.workers < 0 || f.every < 1 || f.series < 0:
+		return usage(c, "--seeds, --workers and --series can't be negative, and --trace-every is at least 1")
 	}
 	points, err := parsePoints(f.points)
 	if err != nil {
@@ -115,7 +120,7 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	began := time.Now()
 	opt := sim.StudyOptions{
 		Systems: f.systems, Seeds: s.Seeds, Points: points, Workers: f.workers,
-		Run: sim.Options{Series: machine.Time(s.Series)}, Clock: func() float64 { return time.Since(began).Seconds() },
+		Run: sim.Options{Series: machine.Time(f.step(c, s)), Graph: f.out != ""}, Clock: func() float64 { return time.Since(began).Seconds() },
 	}
 	if f.seeds > 0 {
 		opt.Seeds.Count = f.seeds
@@ -145,15 +150,22 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	return f.show(c, result)
 }
 
+// step is the length of the steps of the goodput series; 0: none.
+func (f *simFlags) step(c *cobra.Command, s *scenario.Scenario) time.Duration {
+	switch {
+	case c.Flags().Changed("series"):
+		return f.series
+	case s.Series == 0 && f.out != "":
+		return coarse
+	}
+	return s.Series
+}
+
 // show prints the result and writes it to the directory.
 func (f *simFlags) show(c *cobra.Command, r *scenario.Result) error {
 	if f.out != "" {
-		text, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
+		if err := writeResult(filepath.Join(f.out, resultFile), r); err != nil {
 			return err
-		}
-		if err := os.WriteFile(filepath.Join(f.out, "result.json"), append(text, '\n'), 0o666); err != nil {
-			return &mars.Error{Op: "write the result", Err: err, Next: "choose a directory with room that you may write to"}
 		}
 	}
 	if f.json {

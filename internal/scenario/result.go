@@ -112,6 +112,8 @@ type Run struct {
 	Events     int64        `json:"events"`                     // packets sent, each on one link
 	SimSeconds float64      `json:"sim_s"`
 	WallSecond float64      `json:"wall_s,omitempty"` // not part of what must repeat
+	// Values are the metrics of this run alone, by name; −1: not known. Summarise sets them.
+	Values map[string]float64 `json:"values,omitempty"`
 }
 
 // FlowResult is one flow of one run. Times count from the flow's start. A flow that didn't end has T95 or T100 −1.
@@ -130,4 +132,16 @@ type FlowResult struct {
 	// Series is the goodput in Mbit/s over SeriesStep-long steps from the flow's start; empty unless asked for.
 	SeriesStep float64   `json:"series_step_s,omitempty"`
 	Series     []float64 `json:"series_mbps,omitempty"`
+	// Graph is where the flow's requests may go when discovery has ended; empty unless asked for.
+	Graph []Hop `json:"graph,omitempty"`
+}
+
+// Hop is one way on from a node for the requests of a flow.
+type Hop struct {
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Tier  int    `json:"tier,omitempty"` // of candidates that are equally far, from 0
+	State string `json:"state"`          // what discovery found, or "route" where a node only follows its routes
+	Used  bool   `json:"used"`
+	Why   string `json:"why,omitempty"` // why it isn't used
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Summarise computes the statistics of one system at the point w. Flows that did not end, or that a run does not mention, are
-// counted and make what depends on them unknown; no run is left out. Without runs every estimate is −1.
+// counted and make what depends on them unknown; no run is left out. Without runs every estimate is −1. It also sets the
+// Values of the runs.
 func Summarise(w *World, wire WireBound, runs []Run) Summary {
 	s := Summary{Flows: len(runs) * len(w.Flows)}
 	hops := w.shortestBytes()
@@ -14,6 +15,10 @@ func Summarise(w *World, wire WireBound, runs []Run) Summary {
 	for i, r := range runs {
 		v, unfinished := w.values(r, wire, hops)
 		perRun[i] = v
+		runs[i].Values = make(map[string]float64, len(v))
+		for k, x := range v {
+			runs[i].Values[metrics[k]] = known(x)
+		}
 		s.Unfinished += unfinished
 	}
 	for k, dst := range s.estimates() {

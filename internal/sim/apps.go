@@ -8,6 +8,7 @@ import (
 	"mars/internal/machine"
 	"mars/internal/node"
 	"mars/internal/publish"
+	"mars/internal/scenario"
 	"mars/internal/wire"
 )
 
@@ -34,6 +35,8 @@ type flow struct {
 	corrupt    int64
 	series     []float64                // bytes per step
 	then       []func(now machine.Time) // to do when discovery has ended
+	graph      []scenario.Hop
+	follow     func() // fills graph, if that was asked for
 
 	id fetch.ID
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"mars/internal/machine"
@@ -14,6 +15,7 @@ type Options struct {
 	Series machine.Time // step of the goodput series in the result; 0: none
 	Trace  io.Writer    // where to stream what happens, as NDJSON; nil: nowhere
 	Every  int64        // trace every n-th packet only; 0: all
+	Graph  bool         // each flow's paths in the result
 
 	Tuning Tuning
 	tracer *tracer
@@ -103,6 +105,9 @@ func (w *world) result(opt Options) scenario.Run {
 	}
 	r.LinkDrops += w.queueDrops()
 	for _, f := range w.flows {
+		if f.follow != nil {
+			f.follow()
+		}
 		r.Flows = append(r.Flows, f.result(opt))
 	}
 	return r
@@ -111,7 +116,7 @@ func (w *world) result(opt Options) scenario.Run {
 func (f *flow) result(opt Options) scenario.FlowResult {
 	r := scenario.FlowResult{
 		Name: f.name, Group: f.group, T95: -1, T95AfterDiscovery: -1, T100: -1, Paths: f.paths,
-		DiscoveryMS: float64(f.discovery.Seconds() * 1e3), Requests: f.requests, Resent: f.resent, Corrupt: f.corrupt,
+		DiscoveryMS: float64(f.discovery.Seconds() * 1e3), Requests: f.requests, Resent: f.resent, Corrupt: f.corrupt, Graph: f.graph,
 	}
 	if f.t95 >= 0 {
 		r.T95 = f.t95.Seconds()
@@ -126,7 +131,7 @@ func (f *flow) result(opt Options) scenario.FlowResult {
 	if opt.Series > 0 {
 		r.SeriesStep = opt.Series.Seconds()
 		for _, b := range f.series {
-			r.Series = append(r.Series, float64(b*8)/1e6/r.SeriesStep)
+			r.Series = append(r.Series, math.Round(float64(b*8)/1e4/r.SeriesStep)/100)
 		}
 	}
 	return r

@@ -18,7 +18,7 @@ type StudyOptions struct {
 	Seeds   scenario.Seeds     // Count 0: those of the scenario
 	Points  map[string]float64 // parameters that a point must have; nil: all points
 	Workers int                // runs at once; 0: one per processor
-	Run     Options
+	Run     Options            // its Graph is kept for the first seed alone
 	// Traced returns the options of one run, if they are to differ from Run; nil: they don't.
 	Traced func(point int, system string, seed uint64) (Options, error)
 	// Progress is told of every run that has ended, in whatever order they end; nil: nobody is.
@@ -48,6 +48,7 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 	if seeds.Count == 0 {
 		seeds = s.Seeds
 	}
+	opt.Seeds = seeds
 	r := &scenario.Result{
 		SchemaVersion: scenario.SchemaVersion, Scenario: s.Name, Title: s.Title,
 		Manifest: scenario.Manifest{
@@ -174,6 +175,9 @@ func runOne(w *scenario.World, system string, seed uint64, point int, opt StudyO
 		if o, err = opt.Traced(point, system, seed); err != nil {
 			return scenario.Run{}, err
 		}
+	}
+	if seed != opt.Seeds.First { // pictures of one seed are enough
+		o.Graph = false
 	}
 	began := 0.0
 	if opt.Clock != nil {

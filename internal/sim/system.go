@@ -360,6 +360,9 @@ func (b *builder) addFlows() {
 			path:   p.prefix.Clone().Append(wire.TypeGeneric, binary.BigEndian.AppendUint64(nil, b.ids[sf.Consumer])),
 		}
 		p.objects[string(f.object)] = f.content
+		if b.opt.Graph {
+			b.notePaths(f, sf)
+		}
 		b.flows = append(b.flows, f)
 		b.net.at(f.start, func(now machine.Time) {
 			c.begin(now, f)
