@@ -15,7 +15,7 @@ type rows struct {
 	line              float64 // where to draw a line, named
 	lineName          string
 	bound             bool // a tick at the wire bound
-	paper             []string
+	paper             string // metric whose values of the paper are shown
 	lo, hi            float64 // of the axis; equal: fit
 	values            func(*scenario.System) []float64
 }
@@ -74,13 +74,12 @@ func (r rows) fit(s *study) (lo, hi float64) {
 	for i := range s.Points {
 		pt := &s.Points[i]
 		for j := range pt.Systems {
-			for _, v := range known(r.values(&pt.Systems[j])) {
+			e := pt.Systems[j].Summary.Metric(r.metric)
+			for _, v := range known(append(r.values(&pt.Systems[j]), e.Median, e.CI95[0], e.CI95[1])) {
 				lo, hi = min(lo, v), max(hi, v)
 			}
-			for _, metric := range r.paper {
-				if v, ok := paperValue(pt, pt.Systems[j].Name, metric); ok {
-					lo, hi = min(lo, v), max(hi, v)
-				}
+			if v, ok := paperValue(pt, pt.Systems[j].Name, r.paper); ok {
+				lo, hi = min(lo, v), max(hi, v)
 			}
 		}
 	}
@@ -146,21 +145,18 @@ func (r rows) row(s *study, p *panel, pt *scenario.Point, sys *scenario.System, 
 		p.rule(p.x.at(e.Median), mid-8, p.x.at(e.Median), mid+8, "ink", 2)
 	}
 	if n := len(values) - len(good); n > 0 {
-		p.label(p.x.to, mid+4, "end", "ink", fmt.Sprintf("%d of %d runs unknown", n, len(values)))
-		p.desc += fmt.Sprintf(", unknown for %d of %d runs", n, len(values))
+		p.label(p.x.to, mid+4, "end", "ink", fmt.Sprintf("%d of %d unknown", n, len(values)))
+		p.desc += fmt.Sprintf(", %d of %d unknown", n, len(values))
 	}
 	if r.bound && sys.Wire.MaxT95 > 0 {
 		at := p.x.at(sys.Wire.MaxT95)
 		p.add(mark{points: []point{{at, mid - 9}, {at, mid + 9}}, line: "muted", width: 2, dash: "2 2"})
 		p.desc += fmt.Sprintf(", wire bound %.2f", sys.Wire.MaxT95)
 	}
-	for _, metric := range r.paper {
-		if v, ok := paperValue(pt, sys.Name, metric); ok && v >= p.x.lo && v <= p.x.hi {
-			at := p.x.at(v)
-			p.add(mark{points: []point{{at, mid - 6}, {at + 6, mid}, {at, mid + 6}, {at - 6, mid}}, closed: true, line: "ink", width: 1.5})
-			p.desc += fmt.Sprintf(", the paper's %s", m.Text(v))
-			break
-		}
+	if v, ok := paperValue(pt, sys.Name, r.paper); ok && v >= p.x.lo && v <= p.x.hi {
+		at := p.x.at(v)
+		p.add(mark{points: []point{{at, mid - 6}, {at + 6, mid}, {at, mid + 6}, {at - 6, mid}}, closed: true, line: "ink", width: 1.5})
+		p.desc += fmt.Sprintf(", the paper's %s", m.Text(v))
 	}
 	p.desc += ". "
 }

@@ -82,6 +82,7 @@ func sampleRun(seed int, t float64, unfinished bool) scenario.Run {
 	for _, m := range scenario.Metrics() {
 		r.Values[m.Name] = t / 10
 	}
+	r.Values["jain"] = 1 - t/1000
 	r.Values["max_t95_s"], r.Values["bound_ratio"] = t, t/3.5
 	if unfinished {
 		r.Values["max_t95_s"], r.Values["bound_ratio"] = -1, -1

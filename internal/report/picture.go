@@ -35,10 +35,6 @@ func (p *picture) rule(x1, y1, x2, y2 float64, colour string, width float64) {
 	p.add(mark{points: []point{{x1, y1}, {x2, y2}}, line: colour, width: width})
 }
 
-func (p *picture) rect(x, y, w, h float64, fill string) {
-	p.add(mark{points: []point{{x, y}, {x + w, y}, {x + w, y + h}, {x, y + h}}, closed: true, fill: fill})
-}
-
 func (p *picture) label(x, y float64, anchor, colour, text string) {
 	p.add(mark{points: []point{{x, y}}, text: text, size: small, anchor: anchor, fill: colour})
 }
