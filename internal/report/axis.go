@@ -73,6 +73,7 @@ func roundUp(v float64, n int) float64 {
 const (
 	panelWidth  = 360.0
 	panelHeight = 262.0
+	edge        = 22.0 // beside the plot, so that the last tick's text has room
 )
 
 // panel is a picture with two axes.
@@ -94,7 +95,7 @@ func newPanel(heading, xName, yName string, xLo, xHi, yLo, yHi float64) *panel {
 	p.y = scale{yLo, yHi, p.h - 44, top}
 	for i, s := range tickText(yt) {
 		at := p.y.at(yt[i])
-		p.rule(left, at, p.w-14, at, "grid", 1)
+		p.rule(left, at, p.w-edge, at, "grid", 1)
 		p.label(left-6, at+4, "end", "muted", s)
 	}
 	p.label(12, 36, "start", "muted", yName)
@@ -105,14 +106,17 @@ func newPanel(heading, xName, yName string, xLo, xHi, yLo, yHi float64) *panel {
 // horizontal draws the heading and the lower axis.
 func (p *panel) horizontal(heading, xName string, xLo, xHi, left float64) {
 	p.add(mark{points: []point{{12, 17}}, text: heading, size: large, anchor: "start", fill: "ink", bold: true})
-	p.x = scale{xLo, xHi, left, p.w - 14}
+	p.x = scale{xLo, xHi, left, p.w - edge}
 	bottom := p.h - 44
+	p.rule(left, bottom, p.w-edge, bottom, "edge", 1)
+	if xName == "" { // whoever leaves it out draws categories
+		return
+	}
 	xt := ticks(xLo, xHi, 6)
-	p.rule(left, bottom, p.w-14, bottom, "edge", 1)
 	for i, s := range tickText(xt) {
 		at := p.x.at(xt[i])
 		p.rule(at, bottom, at, bottom+4, "edge", 1)
 		p.label(at, bottom+18, "middle", "muted", s)
 	}
-	p.label((left+p.w-14)/2, p.h-8, "middle", "muted", xName)
+	p.label((left+p.w-edge)/2, p.h-8, "middle", "muted", xName)
 }

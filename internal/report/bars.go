@@ -10,13 +10,13 @@ import (
 // rows describes pictures with a row per system and a point per run.
 type rows struct {
 	name, title, text string
-	metric            string
+	metric, axis      string  // axis: what the axis is of
 	bars              bool    // from zero to the median
 	line              float64 // where to draw a line, named
 	lineName          string
-	bound             bool // a tick at the wire bound
-	paper             string // metric whose values of the paper are shown
-	lo, hi            float64 // of the axis; equal: fit
+	bound             bool    // a tick at the wire bound
+	paper             string  // metric whose values of the paper are shown
+	most              float64 // the axis ends there at the latest; 0: anywhere
 	values            func(*scenario.System) []float64
 }
 
@@ -42,20 +42,17 @@ const rowHeight = 40.0
 func (r rows) figure(s *study) *figure {
 	f := &figure{name: r.name, title: r.title, text: r.text}
 	m, _ := scenario.MetricOf(r.metric)
-	lo, hi := r.lo, r.hi
-	if lo == hi {
-		lo, hi = r.fit(s)
-	}
+	lo, hi := r.fit(s)
 	for i := range s.Points {
 		pt := &s.Points[i]
 		p := &panel{picture: picture{w: panelWidth, h: 84 + rowHeight*float64(len(pt.Systems))}}
 		p.title = r.title + ", " + s.heading(i)
 		p.y = scale{0, 1, p.h - 44, 28}
 		for _, t := range ticks(lo, hi, 6) {
-			at := scale{lo, hi, 12, p.w - 14}.at(t)
+			at := scale{lo, hi, edge, p.w - edge}.at(t)
 			p.rule(at, 28, at, p.h-44, "grid", 1)
 		}
-		p.horizontal(s.heading(i), m.Head, lo, hi, 12)
+		p.horizontal(s.heading(i), r.axis, lo, hi, edge)
 		if r.lineName != "" && r.line >= lo && r.line <= hi {
 			at := p.x.at(r.line)
 			p.add(mark{points: []point{{at, 26}, {at, p.h - 44}}, line: "muted", width: 1.2, dash: "1 3"})
@@ -96,7 +93,11 @@ func (r rows) fit(s *study) (lo, hi float64) {
 		lo, hi = lo-0.01, hi+0.01
 	}
 	step := stepOf((hi - lo) / 6)
-	return lo - mod(lo, step), hi + step - mod(hi+step, step)
+	lo, hi = lo-mod(lo, step), hi+step-mod(hi+step, step)
+	if r.most > 0 {
+		hi = min(hi, r.most)
+	}
+	return lo, hi
 }
 
 // mod is what is left of x ≥ 0 by whole steps.
@@ -121,13 +122,13 @@ func (r rows) row(s *study, p *panel, pt *scenario.Point, sys *scenario.System, 
 	values := r.values(sys)
 	good := known(values)
 	e := sys.Summary.Metric(r.metric)
-	text := m.Text(e.Median)
-	if len(sys.Runs) > 1 {
-		text += fmt.Sprintf(" [%s, %s]", m.Text(e.CI95[0]), m.Text(e.CI95[1]))
-	}
-	p.add(mark{points: []point{{p.x.from + 2, y + 11}}, text: sys.Name, size: small, anchor: "start", fill: l.colour, bold: true, halo: true})
-	p.add(mark{points: []point{{p.x.to, y + 11}}, text: text, size: small, anchor: "end", fill: "ink", halo: true})
+	text := estimateText(sys, m)
 	p.desc += sys.Name + ": " + text
+	p.add(mark{points: []point{{12, y + 11}}, text: sys.Name, size: small, anchor: "start", fill: l.colour, bold: true, halo: true})
+	if 1.12*textWidth(sys.Name, small)+textWidth(text, small) > p.w-40 {
+		text = m.Text(e.Median)
+	}
+	p.add(mark{points: []point{{p.w - 14, y + 11}}, text: text, size: small, anchor: "end", fill: "ink", halo: true})
 	mid := y + 24
 	if r.bars && e.Median > 0 {
 		p.add(mark{points: []point{{p.x.from, mid - 7}, {p.x.at(e.Median), mid - 7}, {p.x.at(e.Median), mid + 7}, {p.x.from, mid + 7}}, closed: true, fill: l.colour, faint: 0.22})
@@ -145,7 +146,7 @@ func (r rows) row(s *study, p *panel, pt *scenario.Point, sys *scenario.System, 
 		p.rule(p.x.at(e.Median), mid-8, p.x.at(e.Median), mid+8, "ink", 2)
 	}
 	if n := len(values) - len(good); n > 0 {
-		p.label(p.x.to, mid+4, "end", "ink", fmt.Sprintf("%d of %d unknown", n, len(values)))
+		p.label(p.w-14, mid+4, "end", "ink", fmt.Sprintf("%d of %d unknown", n, len(values)))
 		p.desc += fmt.Sprintf(", %d of %d unknown", n, len(values))
 	}
 	if r.bound && sys.Wire.MaxT95 > 0 {
