@@ -17,9 +17,10 @@ import (
 
 // reportFlags are the flags of `mars report`.
 type reportFlags struct {
-	out   string
-	svg   string
-	quiet bool
+	out     string
+	svg     string
+	compare string
+	quiet   bool
 }
 
 func reportCommand() *cobra.Command {
@@ -33,7 +34,8 @@ beside ours, tables of all figures, and what was run. The page needs nothing els
 RESULT is a result.json, a directory that holds one, or a directory of such directories.`,
 		Example: `  mars report results
   mars report results -o study.html --svg pictures
-  mars report results -o figures.csv`,
+  mars report results -o figures.csv
+  mars report results --compare before`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(c, "a RESULT: a result.json or the directory of one")
@@ -45,6 +47,7 @@ RESULT is a result.json, a directory that holds one, or a directory of such dire
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "write to `FILE`: a page for .html, a row per run and metric for .csv; - is a page on the standard output (default: report.html)")
 	fl.StringVar(&f.svg, "svg", "", "write every picture as SVG to the directory `DIR`")
+	fl.StringVar(&f.compare, "compare", "", "also show how the result differs, seed by seed, from an earlier `RESULT`")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }
@@ -53,7 +56,8 @@ func (f *reportFlags) run(c *cobra.Command, args []string) error {
 	if f.out == "" && f.svg == "" {
 		f.out = "report.html"
 	}
-	write := report.HTML
+	var difference *scenario.Comparison
+	write := func(w io.Writer, results []*scenario.Result) error { return report.HTML(w, results, difference) }
 	switch ext := strings.ToLower(filepath.Ext(f.out)); {
 	case f.out == "", f.out == "-", ext == ".html", ext == ".htm":
 	case ext == ".csv":
@@ -68,6 +72,18 @@ func (f *reportFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		results = append(results, more...)
+	}
+	if f.compare != "" {
+		before, err := readResults(f.compare)
+		if err != nil {
+			return err
+		}
+		if len(before) != 1 || len(results) != 1 {
+			return usage(c, "--compare: it takes one RESULT and one to compare with; there are %d and %d", len(results), len(before))
+		}
+		if difference, err = scenario.Compare(before[0], results[0]); err != nil {
+			return &misuse{f.compare + ": " + err.Error(), "compare results of the same scenario, systems and seeds"}
+		}
 	}
 	if f.svg != "" {
 		if err := writeFiles(f.svg, report.SVG(results)); err != nil {

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,6 +51,7 @@ type simFlags struct {
 	every     int64
 	quiet     bool
 	series    time.Duration
+	compare   string
 }
 
 // coarse is the step of the goodput series in results that are kept: enough for a picture.
@@ -64,7 +67,8 @@ each system the median over the seeds with its 95% confidence interval, the limi
 paper where it has one.`,
 		Example: `  mars sim run scenarios/two-paths.yaml
   mars sim run scenarios/mars-emulation-heterogeneous.yaml --system MARS-paper --point loss=0 --seeds 5
-  mars sim run scenarios/mars-sim-10core.yaml --json -o results`,
+  mars sim run scenarios/mars-sim-10core.yaml --json -o results
+  mars sim run scenarios/mars-sim-10core.yaml --compare results`,
 		Args: exactly(1, "the FILE of a scenario"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -74,7 +78,8 @@ paper where it has one.`,
 	fl.Uint64Var(&f.firstSeed, "first-seed", 0, "begin with seed `S` instead of the scenario's")
 	fl.IntVar(&f.workers, "workers", 0, "run `N` at once (default: one per processor); the result doesn't depend on it")
 	fl.StringArrayVar(&f.points, "point", nil, "run only the points of the sweep with `PARAM=VALUE` (may be repeated)")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json)")
+	fl.StringVar(&f.compare, "compare", "", "compare with an earlier `RESULT`, a result.json or its directory: run its points, systems and seeds unless told otherwise, and print the differences, seed by seed")
+	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json), with --compare the comparison (docs/comparison.schema.json)")
 	fl.StringVarP(&f.out, "output", "o", "", "also write result.json, and what --trace asks for, to the directory `DIR`")
 	fl.DurationVar(&f.series, "series", 0, "keep every flow's goodput in steps of `STEP` (default: the scenario's, else 250ms with -o; 0s: none)")
 	fl.BoolVar(&f.trace, "trace", false, "write a trace of every run to the directory of -o, as NDJSON")
@@ -128,6 +133,12 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	if c.Flags().Changed("first-seed") {
 		opt.Seeds.First = f.firstSeed
 	}
+	var before *scenario.Result
+	if f.compare != "" {
+		if before, err = f.earlier(c, &opt); err != nil {
+			return err
+		}
+	}
 	if f.trace {
 		opt.Traced = func(point int, system string, seed uint64) (sim.Options, error) {
 			w, err := os.Create(filepath.Join(f.out, fmt.Sprintf("trace-%d-%s-%d.ndjson", point, system, seed)))
@@ -147,7 +158,39 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 		return simError(c.Context(), err)
 	}
 	result.Manifest.Version = buildVersion()
-	return f.show(c, result)
+	return f.show(c, result, before)
+}
+
+// earlier reads the result to compare with, and makes the study run what that has, unless the command line says otherwise.
+func (f *simFlags) earlier(c *cobra.Command, opt *sim.StudyOptions) (*scenario.Result, error) {
+	all, err := readResults(f.compare)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) != 1 {
+		return nil, usage(c, "--compare %s: there are %d results in it; give one", f.compare, len(all))
+	}
+	before := all[0]
+	if !c.Flags().Changed("seeds") {
+		opt.Seeds.Count = before.Manifest.Seeds
+	}
+	if !c.Flags().Changed("first-seed") {
+		opt.Seeds.First = before.Manifest.FirstSeed
+	}
+	if f.systems == nil {
+		known := sim.Systems()
+		for i := range before.Points {
+			for _, s := range before.Points[i].Systems {
+				if slices.Contains(known, s.Name) && !slices.Contains(opt.Systems, s.Name) {
+					opt.Systems = append(opt.Systems, s.Name)
+				}
+			}
+		}
+	}
+	opt.Keep = func(params map[string]float64) bool {
+		return slices.ContainsFunc(before.Points, func(p scenario.Point) bool { return maps.Equal(p.Params, params) })
+	}
+	return before, nil
 }
 
 // step is the length of the steps of the goodput series; 0: none.
@@ -161,12 +204,22 @@ func (f *simFlags) step(c *cobra.Command, s *scenario.Scenario) time.Duration {
 	return s.Series
 }
 
-// show prints the result and writes it to the directory.
-func (f *simFlags) show(c *cobra.Command, r *scenario.Result) error {
+// show prints the result, or how it differs from one before, and writes it to the directory.
+func (f *simFlags) show(c *cobra.Command, r, before *scenario.Result) error {
 	if f.out != "" {
 		if err := writeResult(filepath.Join(f.out, resultFile), r); err != nil {
 			return err
 		}
+	}
+	if before != nil {
+		d, err := scenario.Compare(before, r)
+		switch {
+		case err != nil:
+			return &misuse{f.compare + ": " + err.Error(), "compare results of the same scenario, systems and seeds"}
+		case f.json:
+			return json.NewEncoder(c.OutOrStdout()).Encode(d)
+		}
+		return d.Table(c.OutOrStdout())
 	}
 	if f.json {
 		return json.NewEncoder(c.OutOrStdout()).Encode(r)

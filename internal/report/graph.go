@@ -251,14 +251,17 @@ func (p *picture) hop(g *layout, h scenario.Hop, colour string) {
 	if g.layer[h.To] > g.layer[h.From] {
 		line[0].x += half(h.From)
 		for l := g.layer[h.From] + 1; l < g.layer[h.To]; l++ {
-			line = append(line, g.place[bend(h, l)])
+			b := g.place[bend(h, l)]
+			line = append(line, point{b.x - 20, b.y}, point{b.x + 20, b.y}) // level, past the nodes of the column
 		}
 		to.x -= half(h.To) + 1
 		line = append(line, to)
 	} else { // in the same column, or back: around
-		side := 24.0
-		for k := 1; k <= 8; k++ {
-			t := float64(k) / 8
+		from.x, to.x = from.x+half(h.From), to.x+half(h.To)
+		line[0] = from
+		side := 6 + abs(to.y-from.y)/4
+		for k := 1; k <= 12; k++ {
+			t := float64(k) / 12
 			line = append(line, point{from.x + (to.x-from.x)*t + side*4*t*(1-t), from.y + (to.y-from.y)*t})
 		}
 	}

@@ -20,6 +20,7 @@ var page = template.Must(template.New("page").Parse(pageText))
 type pageStudy struct {
 	ID, Name, Title   string
 	Warnings, Summary []string
+	Difference        *difference
 	Figures           []pageFigure
 	Paper             table
 	Metrics           []table
@@ -30,15 +31,20 @@ type pageStudy struct {
 
 type pageFigure struct {
 	ID, Title, Text string
+	Few             bool // two beside each other rather than three
 	Legend          []template.HTML
 	Panels          []template.HTML
 }
 
-// HTML writes one page about the results, which needs nothing from anywhere.
-func HTML(w io.Writer, results []*scenario.Result) error {
+// HTML writes one page about the results, which needs nothing from anywhere. With c it also shows how the first differs from
+// the one before.
+func HTML(w io.Writer, results []*scenario.Result, c *scenario.Comparison) error {
 	var studies []pageStudy
 	for i, r := range results {
 		studies = append(studies, onPage(newStudy(r), fmt.Sprintf("r%d", i)))
+	}
+	if c != nil && len(studies) > 0 {
+		studies[0].Difference = newDifference(c)
 	}
 	title := "MARS report"
 	if len(results) == 1 {
@@ -53,7 +59,7 @@ func onPage(s *study, id string) pageStudy {
 		Paper: s.paperTable(), Manifest: s.manifestTable(), Notes: s.Manifest.Notes, What: scenario.Metrics(),
 	}
 	for _, f := range s.figures() {
-		pf := pageFigure{ID: id + "-" + f.name, Title: f.title, Text: f.text}
+		pf := pageFigure{ID: id + "-" + f.name, Title: f.title, Text: f.text, Few: len(f.panels)%3 != 0}
 		for _, e := range f.legend {
 			key := &picture{w: 26, h: 16}
 			key.add(mark{points: []point{{0, 8}, {26, 8}}, line: e.look.colour, width: 2, dash: e.look.dash})

@@ -76,7 +76,7 @@ func TestInFrame(t *testing.T) {
 // TestPage: the page asks nobody for anything, says what a reader must know, and shows the paper's value beside ours.
 func TestPage(t *testing.T) {
 	var b bytes.Buffer
-	if err := HTML(&b, []*scenario.Result{sample(true)}); err != nil {
+	if err := HTML(&b, []*scenario.Result{sample(true)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()

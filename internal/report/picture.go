@@ -58,7 +58,7 @@ func textWidth(s string, size float64) (w float64) {
 		case r >= 'A' && r <= 'Z':
 			w += 0.70
 		default:
-			w += 0.58
+			w += 0.62
 		}
 	}
 	return w * size

@@ -86,11 +86,7 @@ func withInterval(s *scenario.System, metric, unit string) string {
 	if e.Median == -1 {
 		return "an unknown time (flows had not ended)"
 	}
-	text := m.Text(e.Median) + unit
-	if len(s.Runs) > 1 {
-		text += " [" + m.Text(e.CI95[0]) + ", " + m.Text(e.CI95[1]) + "]"
-	}
-	return text
+	return m.Text(e.Median) + unit + interval(s, m)
 }
 
 // paperClause says what the paper reports of the same, if it does.

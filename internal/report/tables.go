@@ -39,11 +39,16 @@ func (s *study) metricsTable(i int) table {
 }
 
 func estimateText(s *scenario.System, m scenario.Metric) string {
+	return m.Text(s.Summary.Metric(m.Name).Median) + interval(s, m)
+}
+
+// interval is the confidence interval of a metric in brackets; nothing where all seeds agree, or there is one.
+func interval(s *scenario.System, m scenario.Metric) string {
 	e := s.Summary.Metric(m.Name)
 	if len(s.Runs) < 2 || e.CI95[0] == e.CI95[1] {
-		return m.Text(e.Median)
+		return ""
 	}
-	return m.Text(e.Median) + " [" + m.Text(e.CI95[0]) + ", " + m.Text(e.CI95[1]) + "]"
+	return " [" + m.Text(e.CI95[0]) + ", " + m.Text(e.CI95[1]) + "]"
 }
 
 // paperTable has every value of the paper beside ours, and says what is compared.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,13 +70,9 @@ func (r *Result) Table(w io.Writer) error {
 }
 
 func (p *Point) table(w io.Writer) {
-	var params []string
-	for _, name := range slices.Sorted(maps.Keys(p.Params)) {
-		params = append(params, fmt.Sprintf("%s = %s", name, strconv.FormatFloat(p.Params[name], 'f', -1, 64)))
-	}
 	fmt.Fprintln(w)
-	if len(params) > 0 {
-		fmt.Fprintf(w, "%s; ", strings.Join(params, ", "))
+	if text := paramsText(p.Params); text != "" {
+		fmt.Fprintf(w, "%s; ", text)
 	}
 	fmt.Fprintf(w, "payload bound of max T95: %s s\n", figure(p.Bounds.MaxT95, 2))
 	p.rows(w, times)

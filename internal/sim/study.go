@@ -17,8 +17,10 @@ type StudyOptions struct {
 	Systems []string           // nil: those of the scenario that can be simulated
 	Seeds   scenario.Seeds     // Count 0: those of the scenario
 	Points  map[string]float64 // parameters that a point must have; nil: all points
-	Workers int                // runs at once; 0: one per processor
-	Run     Options            // its Graph is kept for the first seed alone
+	// Keep tells which points are run; nil: all.
+	Keep    func(params map[string]float64) bool
+	Workers int     // runs at once; 0: one per processor
+	Run     Options // its Graph is kept for the first seed alone
 	// Traced returns the options of one run, if they are to differ from Run; nil: they don't.
 	Traced func(point int, system string, seed uint64) (Options, error)
 	// Progress is told of every run that has ended, in whatever order they end; nil: nobody is.
@@ -36,7 +38,9 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 	if err != nil {
 		return nil, err
 	}
-	worlds = slices.DeleteFunc(worlds, func(w scenario.World) bool { return !selected(&w, opt.Points) })
+	worlds = slices.DeleteFunc(worlds, func(w scenario.World) bool {
+		return !selected(&w, opt.Points) || opt.Keep != nil && !opt.Keep(w.ParamMap())
+	})
 	if len(worlds) == 0 {
 		return nil, fmt.Errorf("%w: no point of the sweep has these parameters", ErrNothing)
 	}
