@@ -172,7 +172,7 @@ func newPlainOutput(o *FetchOptions) (*plainOutput, error) {
 		if _, err := rand.Read(random[:]); err != nil {
 			return nil, err
 		}
-		f, err := os.OpenFile(fmt.Sprintf("%s.%x.mars-plain", p.dest, random), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+		f, err := os.OpenFile(fmt.Sprintf("%s.%x%s", p.dest, random, disk.PlainSuffix), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 		if err != nil {
 			return nil, err
 		}

@@ -117,7 +117,7 @@ func TestUsage(t *testing.T) {
 		{"serve . --prefix x", "begin it with /"},
 		{"serve . --prefix /x --listen :1", "mars: serve: --listen: "},
 		{"node x", "mars: node: it takes no arguments"},
-		{"node --role boss", "node.role"},
+		{"node --role boss", "--role: \"boss\""},
 		{"node --face a", "mars: node: --face: \"a\" is not NAME=ADDRESS"},
 		{"node --route /a", "mars: node: --route: \"/a\" is not PREFIX=NAME"},
 		{"node --route /a=b:0", "from 1 to 255"},

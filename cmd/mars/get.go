@@ -42,6 +42,7 @@ type getFlags struct {
 	longest    time.Duration
 	retry      int
 	plain      bool
+	force      bool
 	quiet      bool
 	json       bool
 	schema     bool
@@ -85,6 +86,7 @@ ends with / is a directory with all below it. Of several NAMEs each appears in t
 	flags.DurationVar(&f.longest, "max-duration", 0, "end after this `TIME`, resumable")
 	flags.IntVar(&f.retry, "retry", 0, "try again up to `N` times after failures that may pass")
 	flags.BoolVar(&f.plain, "plain", false, "the object is of other NDN software: fetch it without a manifest, not verified")
+	flags.BoolVar(&f.force, "force", false, "with -o -: write to a terminal too")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines on stdout (with -o - on stderr) instead of texts")
 	flags.BoolVar(&f.schema, "json-schema", false, "print the JSON Schema of these events, and end")
@@ -172,6 +174,8 @@ func (f *getFlags) check(c *cobra.Command) error {
 	switch {
 	case f.output != "" && f.remoteName:
 		return usage(c, "-o and -O are two destinations; give one")
+	case f.output == "-" && !f.force && !f.dryRun && isTerminal(c.OutOrStdout()):
+		return usage(c, "-o - would write the object to your terminal; pipe it on, choose a file, or add --force")
 	case f.stall <= 0:
 		return usage(c, "--stall must be longer than nothing, such as 30s")
 	case f.longest < 0 || f.longest == 0 && c.Flags().Changed("max-duration"):
@@ -381,7 +385,7 @@ func (f *getFlags) log(v *view) *slog.Logger {
 	if f.quiet {
 		least = slog.LevelError
 	}
-	return slog.New(slog.NewTextHandler(v, &slog.HandlerOptions{Level: least}))
+	return slog.New(&notes{w: v, least: least})
 }
 
 // explain makes the error of a fetch that was only interrupted say what is kept.

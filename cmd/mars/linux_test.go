@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
@@ -98,8 +99,34 @@ func TestTerminal(t *testing.T) {
 	if !interrupted {
 		t.Fatalf("no bars in %q", seen.Bytes()[:min(seen.Len(), 4000)])
 	}
+	if up := regexp.MustCompile(`[^\r]\x1b\[\d+A`).Find(seen.Bytes()); up != nil {
+		t.Errorf("%q: bars are drawn again from wherever an echo left the cursor", up)
+	}
 	last := strings.Split(strings.TrimSpace(seen.String()), "\n")
 	if end := last[len(last)-1]; !strings.Contains(end, "run the same command again to resume; ") {
 		t.Errorf("ended with %q", end)
+	}
+}
+
+// TestStreamToTerminal: the bytes of an object don't reach a terminal unless somebody insists.
+func TestStreamToTerminal(t *testing.T) {
+	t.Parallel()
+	control, tty := terminal(t)
+	defer control.Close()
+	s := newShell(t)
+	content := []byte("object bytes")
+	at := s.serve(content, 1)[0]
+	for _, force := range []bool{false, true} {
+		c := s.command(binary, "get", "/site/object", "-o", "-", "--via", at, fmt.Sprintf("--force=%v", force))
+		var stderr bytes.Buffer
+		c.Stdout, c.Stderr = tty, &stderr
+		err := c.Run()
+		if code := c.ProcessState.ExitCode(); force != (code == 0) || !force && (code != 2 || !strings.Contains(stderr.String(), "pipe it on, choose a file, or add --force")) {
+			t.Errorf("force %v: %v\n%s", force, err, &stderr)
+		}
+	}
+	tty.Close()
+	if seen, _ := io.ReadAll(control); !bytes.Equal(seen, content) { // EIO when the other side is closed
+		t.Errorf("the terminal shows %q", seen)
 	}
 }

@@ -80,11 +80,23 @@ var matrix = []trouble{
 	},
 	{
 		name: "unreachable node, tried again",
-		args: "get /site/small --stall 200ms --retry 1 --via {dead}", code: 5, says: []string{"trying again", "no answer"},
+		args: "get /site/small --stall 200ms --retry 1 --via {dead}", code: 5, says: []string{"mars: trying again, object /site/small, after 1s: ", "no answer"},
 	},
 	{
 		name: "port in use",
 		args: "serve . --prefix /x --listen {fast}", code: 5, says: []string{"another program uses that port", "\n  end it", "--listen"},
+	},
+	{
+		name: "bad prefix to serve under",
+		args: "serve . --prefix site", code: 2, says: []string{"mars: serve: --prefix: \"site\" is not a name prefix; begin it with /\n  see `mars serve --help`"},
+	},
+	{
+		name: "address to listen on twice",
+		args: "serve . --prefix /x --listen udp4://127.0.0.1:6363 --listen udp4://127.0.0.1:6363", code: 2, says: []string{"mars: serve: --listen: udp4://127.0.0.1:6363 is there twice\n  see `mars serve"},
+	},
+	{
+		name: "route to nowhere",
+		args: "node --socket none --route /x=up", code: 2, says: []string{"mars: node: --route: there is no face \"up\"", "\n  see `mars node --help`"},
 	},
 	{
 		name: "nothing to serve",

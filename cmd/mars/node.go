@@ -96,7 +96,31 @@ func (f *nodeFlags) load(c *cobra.Command) (*mars.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cfg, cfg.Check()
+	return cfg, f.blame(c, cfg.Check())
+}
+
+// blame makes the error of a value that came from a flag speak of the flag, not of a configuration that may not even exist.
+func (f *nodeFlags) blame(c *cobra.Command, err error) error {
+	e, ok := errors.AsType[*mars.ConfigError](err)
+	if !ok || e.File != "" {
+		return err
+	}
+	for _, from := range []struct {
+		key, flag string
+		given     bool
+	}{
+		{"serve[", "--prefix", f.serve != nil},
+		{"listen[", "--listen", len(f.listen) > 0},
+		{"faces[", "--face", len(f.faces) > 0},
+		{"routes[", "--route", len(f.routes) > 0},
+		{"node.role", "--role", f.role != ""},
+		{"node.socket", "--socket", f.socket != ""},
+	} {
+		if from.given && strings.HasPrefix(e.Key, from.key) {
+			return usage(c, "%s: %s", from.flag, e.Problem)
+		}
+	}
+	return err
 }
 
 // override replaces a list of the configuration by the values of a flag that may be repeated, if there are some.

@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/vbauerster/cupwriter"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -50,7 +49,7 @@ func newView(w *os.File, what string, quiet bool) *view {
 	if quiet || os.Getenv("TERM") == "dumb" {
 		return v
 	}
-	if cw := cupwriter.New(w, false); cw.IsTerminal() {
+	if cw, ok := console(w); ok {
 		v.bars = mpb.New(mpb.WithConsoleWriter(cw), mpb.WithRefreshRate(redraw), mpb.WithAutoRefresh())
 		v.total = v.bar(0, v.totalColumns)
 	}

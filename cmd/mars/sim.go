@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/cupwriter"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -277,7 +276,7 @@ func newSimProgress(w *os.File, name string, quiet bool) *simProgress {
 	if quiet || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	if cw := cupwriter.New(w, false); cw.IsTerminal() {
+	if cw, ok := console(w); ok {
 		p.bars = mpb.New(mpb.WithConsoleWriter(cw), mpb.WithRefreshRate(redraw), mpb.WithAutoRefresh())
 	}
 	return p

@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -81,14 +82,15 @@ func (d folder) sync() error {
 	return explain(err)
 }
 
-// openLocked opens an entry, creates it if need be, and takes its lock until it is closed.
+// openLocked opens a regular file, creates it if need be, and takes its lock until it is closed. Of a pipe nothing would ever
+// be read, and a device is not ours to cut short.
 func (d folder) openLocked(name string, perm uint32) (*os.File, error) {
 	for {
 		f, err := d.open(name, os.O_RDWR|os.O_CREATE, perm)
 		if err != nil {
 			return nil, err
 		}
-		if err := lock(f); err != nil {
+		if err := errors.Join(regular(f), lock(f)); err != nil {
 			f.Close()
 			return nil, err
 		}
@@ -97,4 +99,13 @@ func (d folder) openLocked(name string, perm uint32) (*os.File, error) {
 		}
 		f.Close() // whoever held it before us has finished and removed it between our open and our lock
 	}
+}
+
+// regular fails unless f is a regular file.
+func regular(f *os.File) error {
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q: %w; remove it", f.Name(), ErrNotRegular)
+	}
+	return err
 }

@@ -57,7 +57,7 @@ func (t *Tree) List(suffix wire.Name) (*Version, error) {
 
 // ours tells whether a file is what a fetch leaves while it is in progress.
 func ours(file string) bool {
-	return strings.HasSuffix(file, partSuffix) || strings.HasSuffix(file, journalSuffix)
+	return strings.HasSuffix(file, partSuffix) || strings.HasSuffix(file, journalSuffix) || strings.HasSuffix(file, PlainSuffix)
 }
 
 // known returns the version of path that was hashed in the given state, if there is one.

@@ -118,12 +118,7 @@ func (p *Partial) openPart() (err error) {
 	if err != nil {
 		return err
 	}
-	if info, err := p.part.Stat(); err != nil {
-		return err
-	} else if !info.Mode().IsRegular() {
-		return fmt.Errorf("partial file %q: %w; remove it", p.part.Name(), ErrNotRegular)
-	}
-	if err := lock(p.part); err != nil { // the journal's lock doesn't keep out Folder.Write
+	if err := errors.Join(regular(p.part), lock(p.part)); err != nil { // the journal's lock doesn't keep out Dest.Put
 		return err
 	}
 	if p.at.exists { // before the first byte: the content may be as private as what it replaces

@@ -19,8 +19,10 @@ import (
 const (
 	partSuffix    = ".mars-part"
 	journalSuffix = ".mars-journal"
-	maxFileName   = 255     // bytes, NAME_MAX on Linux
-	maxChunks     = 1 << 36 // 550 TB at the default chunk size; the bitmaps take 16 GB of address space then
+	// PlainSuffix ends the name of what comes without a manifest, until all of it is here.
+	PlainSuffix = ".mars-plain"
+	maxFileName = 255     // bytes, NAME_MAX on Linux
+	maxChunks   = 1 << 36 // 550 TB at the default chunk size; the bitmaps take 16 GB of address space then
 )
 
 // target is a destination that was found fit to receive a file.

@@ -28,6 +28,7 @@ func TestTargetRefusals(t *testing.T) {
 		"dangling link":     {"l", func(dir string) error { return os.Symlink("nowhere", dir+"/l") }, fs.ErrNotExist},
 		"part is a pipe":    {"o", func(dir string) error { return syscall.Mkfifo(dir+"/o"+partSuffix, 0o644) }, ErrNotRegular},
 		"part is a link":    {"o", func(dir string) error { return os.Symlink("f", dir+"/o"+partSuffix) }, syscall.ELOOP},
+		"journal is a pipe": {"o", func(dir string) error { return syscall.Mkfifo(dir+"/o"+journalSuffix, 0o644) }, ErrNotRegular},
 		"journal is a link": {"o", func(dir string) error { return os.Symlink("f", dir+"/o"+journalSuffix) }, syscall.ELOOP},
 		"name too long":     {strings.Repeat("n", 300), nil, syscall.ENAMETOOLONG},
 	} {

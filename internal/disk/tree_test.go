@@ -122,6 +122,9 @@ func TestTreeRefusals(t *testing.T) {
 	check(t, os.Symlink("loop", dir+"/loop"))
 	check(t, os.Symlink("../f", dir+"/d/inside"))
 	check(t, syscall.Mkfifo(dir+"/pipe", 0o644))
+	for _, suffix := range []string{partSuffix, journalSuffix, PlainSuffix} {
+		write(t, dir+"/f"+suffix, []byte("half"))
+	}
 	for name, c := range map[string]struct {
 		suffix wire.Name
 		want   error
@@ -147,6 +150,9 @@ func TestTreeRefusals(t *testing.T) {
 		"dangling":       {suffixOf("dangling"), ErrNotFound},
 		"loop":           {suffixOf("loop"), ErrNotFound},
 		"pipe":           {suffixOf("pipe"), ErrNotRegular},
+		"partial file":   {suffixOf("f" + partSuffix), ErrNotFound},
+		"journal":        {suffixOf("f" + journalSuffix), ErrNotFound},
+		"half plain":     {suffixOf("f" + PlainSuffix), ErrNotFound},
 	} {
 		v, err := tree.Lookup(c.suffix)
 		if v != nil || !errors.Is(err, c.want) {

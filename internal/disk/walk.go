@@ -12,7 +12,7 @@ import (
 )
 
 // filePath maps a name below the tree's prefix to a path below the tree's directory: one generic component is one path
-// element, byte for byte. Names that no file can have are ErrNotFound.
+// element, byte for byte. Names that no file can have are ErrNotFound, and so are those of fetches in progress.
 func filePath(suffix wire.Name) (string, error) {
 	var path strings.Builder
 	for rest := suffix; ; {
@@ -20,7 +20,7 @@ func filePath(suffix wire.Name) (string, error) {
 		if !ok {
 			break
 		}
-		if c.Type != wire.TypeGeneric || CheckElement(c.Value) != nil {
+		if c.Type != wire.TypeGeneric || CheckElement(c.Value) != nil || ours(string(c.Value)) {
 			return "", fmt.Errorf("%s is not the name of a file: %w", suffix, ErrNotFound)
 		}
 		if path.Len() > 0 {
@@ -55,6 +55,9 @@ func (t *Tree) walk(dir string, name wire.Name, fn func(wire.Name, int64) error)
 		if dir != "." {
 			path = dir + "/" + path
 		}
+		if ours(path) {
+			continue
+		}
 		suffix := name.Clone().Append(wire.TypeGeneric, []byte(e.Name()))
 		if e.IsDir() {
 			err := t.walk(path, suffix, fn)
@@ -62,9 +65,6 @@ func (t *Tree) walk(dir string, name wire.Name, fn func(wire.Name, int64) error)
 				return err
 			}
 			errs = append(errs, err)
-			continue
-		}
-		if ours(path) {
 			continue
 		}
 		info, err := t.root.Stat(path) // follows links, within the root
