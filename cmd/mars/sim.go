@@ -44,6 +44,7 @@ type simFlags struct {
 	firstSeed uint64
 	workers   int
 	points    []string
+	tune      []string
 	json      bool
 	out       string
 	trace     bool
@@ -77,6 +78,7 @@ paper where it has one.`,
 	fl.Uint64Var(&f.firstSeed, "first-seed", 0, "begin with seed `S` instead of the scenario's")
 	fl.IntVar(&f.workers, "workers", 0, "run `N` at once (default: one per processor); the result doesn't depend on it")
 	fl.StringArrayVar(&f.points, "point", nil, "run only the points of the sweep with `PARAM=VALUE` (may be repeated)")
+	fl.StringArrayVar(&f.tune, "tune", nil, "another `NAME=VALUE` than the profile's: window=CHUNKS, standing=TIME (may be repeated)")
 	fl.StringVar(&f.compare, "compare", "", "compare with an earlier `RESULT`, a result.json or its directory: run its points, systems and seeds unless told otherwise, and print the differences, seed by seed")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json), with --compare the comparison (docs/comparison.schema.json)")
 	fl.StringVarP(&f.out, "output", "o", "", "also write result.json, and what --trace asks for, to the directory `DIR`")
@@ -125,6 +127,11 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	opt := sim.StudyOptions{
 		Systems: f.systems, Seeds: s.Seeds, Points: points, Workers: f.workers,
 		Run: sim.Options{Series: machine.Time(f.step(c, s)), Graph: f.out != ""}, Clock: func() float64 { return time.Since(began).Seconds() },
+	}
+	for _, t := range f.tune {
+		if err := opt.Run.Tuning.Set(t); err != nil {
+			return usage(c, "--tune %v", err)
+		}
 	}
 	if f.seeds > 0 {
 		opt.Seeds.Count = f.seeds

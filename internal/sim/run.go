@@ -21,12 +21,6 @@ type Options struct {
 	tracer *tracer
 }
 
-// Tuning is the values that the paper leaves open and a sensitivity study varies. Zero: the profile's value.
-type Tuning struct {
-	Window   float64      // first W of a consumer's flow, chunks
-	Standing machine.Time // what a flow may have in flight, as time of delivery
-}
-
 // Run plays one world with one system and one seed. It fails for a system that there isn't, and when the trace can't be
 // written.
 func Run(w *scenario.World, systemName string, seed uint64, opt Options) (scenario.Run, error) {

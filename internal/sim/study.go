@@ -60,6 +60,9 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 			GOARCH: runtime.GOARCH, GOOS: runtime.GOOS, Notes: slices.Clone(s.Notes),
 		},
 	}
+	if t := opt.Run.Tuning; t != (Tuning{}) {
+		r.Manifest.Notes = append(r.Manifest.Notes, fmt.Sprintf("Tuned (0 is the profile's value): window %v chunks, standing %v ms", t.Window, t.Standing.Seconds()*1e3))
+	}
 	for _, m := range missing {
 		r.Manifest.Notes = append(r.Manifest.Notes, m+" can't be simulated yet and is left out")
 	}
