@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"mars/internal/machine"
 	"mars/internal/scenario"
 )
 
@@ -61,7 +62,7 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 		},
 	}
 	if t := opt.Run.Tuning; t != (Tuning{}) {
-		r.Manifest.Notes = append(r.Manifest.Notes, fmt.Sprintf("Tuned (0 is the profile's value): window %v chunks, standing %v ms", t.Window, t.Standing.Seconds()*1e3))
+		r.Manifest.Notes = append(r.Manifest.Notes, fmt.Sprintf("Tuned (0 is the profile's value): window %v chunks, standing %v ms", t.Window, int64(t.Standing/machine.Millisecond)))
 	}
 	for _, m := range missing {
 		r.Manifest.Notes = append(r.Manifest.Notes, m+" can't be simulated yet and is left out")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"mars/internal/machine"
 )
@@ -26,11 +25,11 @@ func (t *Tuning) Set(text string) error {
 		}
 		t.Window = float64(n)
 	case "standing":
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 || d > time.Hour {
-			return fmt.Errorf("%q: standing is a time such as 250ms", text)
+		ms, err := strconv.Atoi(strings.TrimSuffix(value, "ms"))
+		if err != nil || ms < 1 || ms > 3_600_000 || !strings.HasSuffix(value, "ms") {
+			return fmt.Errorf("%q: standing is a time from 1ms to 3600000ms", text)
 		}
-		t.Standing = machine.Time(d)
+		t.Standing = machine.Time(ms) * machine.Millisecond
 	default:
 		return fmt.Errorf("%q: what can be tuned is window=CHUNKS and standing=TIME", text)
 	}
