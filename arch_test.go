@@ -43,6 +43,7 @@ var (
 
 // protocol is a room of protocol code that may import the given packages of ours.
 func protocol(internal ...string) room {
+	internal = append(internal, "internal/planted")
 	return room{internal: internal, never: ambient, pure: true, ordered: true, exact: true}
 }
 
@@ -60,6 +61,7 @@ var rooms = map[string]room{
 	"cc": {internal: []string{"internal/machine"}, never: io, pure: true, ordered: true, exact: true},
 
 	"internal/machine": {never: io},
+	"internal/planted": {never: []string{"net", "os", "syscall", "time", "crypto/rand"}}, // bugs for tests, absent without their build tag
 	"internal/wire":    {never: io},
 	"internal/forward": protocol("internal/machine", "internal/wire", "cc"),
 	"internal/fetch":   protocol("internal/machine", "internal/wire", "cc"),
@@ -95,6 +97,12 @@ var rooms = map[string]room{
 			"internal/scenario", "internal/bound", "internal/forward", "internal/fetch", "internal/publish", "internal/foreign",
 		},
 		never: []string{"net", "syscall", "time", "crypto/rand"}, ordered: true, exact: true,
+	},
+	"internal/swarm": {
+		internal: []string{"internal/scenario", "internal/sim", "internal/bound", "internal/machine"},
+		never:    []string{"net", "syscall", "crypto/rand"},
+		tests:    []string{"internal/planted"},
+		ordered:  true, exact: true,
 	},
 	"internal/lab": {
 		internal: []string{"internal/scenario", "internal/bound"},

@@ -33,7 +33,7 @@ func simCommand() *cobra.Command {
 		Long: `Runs the protocol code of MARS in a simulated world: the same seed gives the same result to the bit, on every machine.
 A scenario file says what is run: topology, workload, losses, faults, systems to compare (docs/scenarios.md).`,
 	}
-	c.AddCommand(simRunCommand(), simSystemsCommand())
+	c.AddCommand(simRunCommand(), simSwarmCommand(), simSystemsCommand())
 	return c
 }
 

@@ -71,6 +71,9 @@ func capacities(w *scenario.World, lossy bool) []float64 {
 				if f.Kind == scenario.SetLoss && f.Link == i {
 					loss = min(loss, f.Value)
 				}
+				if f.Kind == scenario.Heal {
+					loss = 0
+				}
 			}
 			if !lossy {
 				loss = 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mars/internal/machine"
+	"mars/internal/planted"
 )
 
 // maxBad bounds how often one chunk or manifest segment may come with a wrong hash.
@@ -45,6 +46,9 @@ func (e *Engine) hand(t *transfer, a arrival) {
 		t.onDisk[a.index] = struct{}{}
 	}
 	e.events = append(e.events, Event{ID: t.id, Kind: Chunk, Chunk: a.index, Want: want, Data: a.data})
+	if planted.Is(planted.DoubleChunk) && a.index%16 == 5 {
+		e.events = append(e.events, e.events[len(e.events)-1])
+	}
 }
 
 // settle records the fate of a chunk that was handed out.

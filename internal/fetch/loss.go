@@ -1,6 +1,9 @@
 package fetch
 
-import "mars/internal/machine"
+import (
+	"mars/internal/machine"
+	"mars/internal/planted"
+)
 
 // Fast retransmit: unresolved for this long, and this many later Data have come (MARS paper §III-E).
 const (
@@ -51,6 +54,9 @@ func (f *flow) lose(p *pending, at machine.Time) {
 		return
 	}
 	f.unlink(p)
+	if planted.Is(planted.FlightLeak) {
+		f.inflight++
+	}
 	p.lost, p.notBefore = true, at
 	f.lost.put(p)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mars/internal/machine"
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -175,7 +176,7 @@ func (d *discovery) holds() bool { return d.hold && d.finished == 0 }
 
 // refuses tells whether an Interest from a sender with this label must be answered with Nack(Loop): it would go uphill.
 func (d *discovery) refuses(sender wire.Label, local bool) bool {
-	if d.mode == Literal || d.faults&faultLabel != 0 {
+	if d.mode == Literal || d.faults&faultLabel != 0 || planted.Is(planted.LabelCheckOff) {
 		return false
 	}
 	if d.source {
@@ -265,7 +266,7 @@ func (d *discovery) noteIngress(from machine.FaceID, index int) {
 	case p == nil || p.state == acked:
 	case d.mode == Literal:
 		p.ingress = p.ingress || p.tier > d.localTier(index)
-	case d.faults&faultLabel == 0:
+	case d.faults&faultLabel == 0 && !planted.Is(planted.LabelCheckOff):
 		p.state = looped
 	}
 }
@@ -396,6 +397,9 @@ func (d *discovery) latch(index, room int, tierConv, nodeConv bool) (c wire.Conv
 		mine.tier = max(mine.tier, index)
 	}
 	mine.node = mine.node || nodeConv
+	if planted.Is(planted.FlagsFall) {
+		mine.node = nodeConv
+	}
 	for _, o := range d.done {
 		if o.room >= room {
 			c.Tier = c.Tier || index <= o.tier || o.node

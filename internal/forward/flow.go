@@ -2,6 +2,7 @@ package forward
 
 import (
 	"mars/internal/machine"
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -119,7 +120,7 @@ func (q *refs) pick(face machine.FaceID) (int, *entry) {
 	q.trim()
 	for i := 0; i < min(q.n, scanLimit); i++ {
 		r := q.at(i)
-		if !r.valid() || !r.e.queued || !r.e.allows(face) || r.e.avoid == face && r.e.alternatives(face) > 0 {
+		if !r.valid() || !r.e.queued || !r.e.allows(face) || r.e.avoid == face && r.e.alternatives(face) > 0 && !planted.Is(planted.SameDeadFace) {
 			continue
 		}
 		return i, r.e

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mars/internal/machine"
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -101,6 +102,9 @@ func (s *flows) rebind(now machine.Time, u *upstream) {
 		}
 		if o := e.outFace(u.face); o != nil && !o.dead {
 			o.dead = true
+			if planted.Is(planted.ChargeLost) {
+				o.charge = false
+			}
 			s.unchargeOne(o)
 			if e.flow != nil && !e.queued {
 				e.avoid, e.lost = u.face, true
@@ -140,7 +144,7 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 		return
 	}
 	for k := range e.in {
-		if e.in[k].nonce == i.Nonce && e.in[k].face != in {
+		if e.in[k].nonce == i.Nonce && e.in[k].face != in && !planted.Is(planted.NonceCheckOff) {
 			s.drop(DropLooped)
 			s.nack(in, tok, i.Wire, wire.NackDuplicate)
 			return
@@ -333,7 +337,7 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 		return
 	}
 	e.disc.onTransmission(u.face)
-	if len(e.out) == 1 { // of an Interest sent twice nobody knows which one was answered (Karn)
+	if len(e.out) == 1 && !o.again || planted.Is(planted.RepairedDelay) { // of an Interest sent twice nobody knows which one was answered (Karn)
 		u.onRTT(now - o.sent)
 	}
 	size := float64(len(d.Wire))
@@ -436,7 +440,9 @@ func (s *flows) forget(e *entry) {
 	}
 	if e.queued {
 		e.queued = false
-		e.flow.live--
+		if !planted.Is(planted.QueueLeak) {
+			e.flow.live--
+		}
 	}
 	if e.owner != nil {
 		e.owner.outstanding--
@@ -446,6 +452,9 @@ func (s *flows) forget(e *entry) {
 
 func (s *flows) expire(e *entry) {
 	s.drop(DropExpired)
+	if planted.Is(planted.PITLeak) {
+		return
+	}
 	s.unanswered(e)
 	s.uncharge(e)
 	s.forget(e)
@@ -475,21 +484,4 @@ func (s *flows) wakeAll(u *upstream) {
 func lifetime(i *wire.Interest) machine.Time {
 	const most = 60_000 // ms: a longer wish costs memory here and helps nobody
 	return machine.Time(min(i.Lifetime, most)) * machine.Millisecond
-}
-
-// occupancy normalises feedback as the paper does: items over capacity (protocol.md §4, profile `paper`).
-func occupancy(f *wire.Feedback) (qInt, qData float64) {
-	if f.InterestCapacity > 0 {
-		qInt = float64(f.InterestItems) / float64(f.InterestCapacity)
-	}
-	if f.DataCapacity > 0 {
-		qData = float64(f.DataItems) / float64(f.DataCapacity)
-	}
-	return min(qInt, 1), min(qData, 1)
-}
-
-// mixTag folds a face into a path tag, so that the receiver can tell paths apart (protocol.md §3).
-func mixTag(tag uint32, face machine.FaceID) uint32 {
-	h := (tag ^ uint32(face)) * 0x9e3779b1
-	return h ^ h>>15
 }

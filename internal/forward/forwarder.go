@@ -142,6 +142,8 @@ func (fw *Forwarder) FaceUp(now machine.Time, id machine.FaceID, f machine.Face)
 	fc := fw.faces[id]
 	if fc == nil {
 		fc = &face{id: id, slot: len(fw.slots), wake: machine.Never, heap: -1}
+		// The peer may hold fragments of an earlier run of this node: they must not become one packet with ours.
+		fc.link.sequence = uint64(fw.flows.boot) << 32
 		fw.faces[id] = fc
 		fw.slots = append(fw.slots, fc)
 		if len(fw.ready)*64 < len(fw.slots) {

@@ -50,7 +50,10 @@ func (s *flows) hinted(now machine.Time, e *entry) {
 	if now >= f.hintAt {
 		f.hintGap = min(max(2*f.hintGap, hintedMin), refreshEvery)
 		f.hintAt = now + f.hintGap
-		s.rediscover(now, f)
+		this := ref{e, e.gen}
+		if s.rediscover(now, f); !this.valid() {
+			return
+		}
 	}
 	s.enqueue(now, e, true)
 }

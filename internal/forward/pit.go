@@ -21,6 +21,7 @@ type outRecord struct {
 	nonce  uint32
 	sent   machine.Time
 	dead   bool // a Nack came, or the face is suspended: no answer is expected
+	again  bool // by this face the Interest was sent more than once
 	charge bool // counted in the upstream's outstanding Interests
 }
 
@@ -128,7 +129,8 @@ func (p *pit) insert(encoded []byte) *entry {
 	if n := len(p.free); n > 0 {
 		e, p.free = p.free[n-1], p.free[:n-1]
 	} else {
-		e = &entry{index: uint32(len(p.entries))}
+		// Answers to an earlier run of this node may be under way: their tokens must not be ours.
+		e = &entry{index: uint32(len(p.entries)), gen: uint16(p.seed)}
 		p.entries = append(p.entries, e)
 	}
 	e.buf = append(e.buf[:0], encoded...)

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"mars/internal/machine"
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -107,6 +108,10 @@ func (s *flows) beginProbing(now machine.Time, f *flow, d *discovery) {
 	if !f.probing {
 		f.probing = true
 		s.probing = append(s.probing, f)
+	}
+	if planted.Is(planted.ProbeTimerOff) && len(f.epochs) == keptEpochs {
+		f.probeAt = machine.Never
+		return
 	}
 	s.drive(now, f) // not probeAll: this may be called from there
 }
@@ -251,7 +256,7 @@ func (s *flows) join(now machine.Time, f *flow, label wire.Label) *discovery {
 			return d
 		}
 	}
-	if len(f.epochs) == keptEpochs && label.Boot == f.epochs[0].boot && label.Epoch < f.epochs[0].epoch {
+	if len(f.epochs) == keptEpochs && label.Boot == f.epochs[0].boot && label.Epoch < f.epochs[0].epoch && !planted.Is(planted.StaleEpoch) {
 		return nil // long gone: its label here is forgotten, and another could close a cycle
 	}
 	hops := s.routes(f, false)

@@ -2,6 +2,7 @@ package forward
 
 import (
 	"mars/internal/machine"
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -78,7 +79,7 @@ func (r *reassembler) slot(now machine.Time, base uint64, count int, bufs *pool)
 			s.release(bufs)
 		}
 		switch {
-		case s.used && s.base == base:
+		case s.used && (s.base == base || planted.Is(planted.FragmentMix) && s.count == count):
 			if s.count != count {
 				return nil, DropFragment
 			}

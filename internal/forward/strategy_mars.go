@@ -2,6 +2,7 @@ package forward
 
 import (
 	"mars/internal/machine"
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -49,7 +50,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 		}
 		s.setHopLimit(e, uint8(d.room))
 	} else {
-		if f.source && s.cfg.faults&faultSource == 0 {
+		if f.source && s.cfg.faults&faultSource == 0 && !planted.Is(planted.OwnFlow) {
 			s.drop(DropLoop)
 			s.fail(e, wire.NackLoop)
 			return true
@@ -89,7 +90,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 func (s *flows) uphill(now machine.Time, in machine.FaceID, e *entry, hdr *wire.Packet) bool {
 	f := s.flowOf(now, in, wire.SplitFlow(e.interest.Name))
 	if f.source {
-		return s.cfg.faults&faultSource == 0
+		return s.cfg.faults&faultSource == 0 && !planted.Is(planted.OwnFlow)
 	}
 	if !hdr.HasLabel {
 		return false // no MARS node (protocol.md §3)
@@ -279,6 +280,7 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packe
 		o = &e.out[len(e.out)-1]
 	} else {
 		s.unchargeOne(o)
+		o.again = true
 		// The newest record is the last: retransmissions avoid it.
 		last := &e.out[len(e.out)-1]
 		*o, *last = *last, *o
@@ -307,9 +309,13 @@ func (s *flows) refused(now machine.Time, e *entry, u *upstream, reason wire.Nac
 			u.tokens -= e.cost
 		}
 	} else if u != nil {
+		this := ref{e, e.gen}
 		e.disc.onNack(u.face, reason)
 		s.rediscover(now, e.flow)
 		s.reconsider(e.flow)
+		if !this.valid() { // it waited already, to be sent again, and that was its last way
+			return
+		}
 	}
 	s.enqueue(now, e, true)
 }

@@ -3,6 +3,7 @@ package forward
 import (
 	"mars/cc"
 	"mars/internal/machine"
+	"mars/internal/planted"
 )
 
 // Upstream defaults: what profile `paper` leaves open at forwarders.
@@ -44,6 +45,7 @@ type upstream struct {
 	outstanding int          // Interests sent and not answered
 	silentSince machine.Time // when the oldest reason to expect an answer began
 	srtt        machine.Time
+	sample      machine.Time // the last round trip
 	suspended   bool
 	probeAt     machine.Time
 	backoff     machine.Time
@@ -125,7 +127,7 @@ func (u *upstream) onSent(now machine.Time, cost float64) {
 // onHeard notes that the peer answered anything at all; it ends a suspension.
 func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 	u.silentSince = now
-	if !u.suspended {
+	if !u.suspended || planted.Is(planted.NoResume) {
 		return false
 	}
 	u.suspended, u.backoff = false, 0
@@ -135,6 +137,7 @@ func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 
 func (u *upstream) onRTT(rtt machine.Time) {
 	u.ctrl.OnRTT(rtt)
+	u.sample = rtt
 	if u.srtt == 0 {
 		u.srtt = rtt
 	}

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -186,7 +187,13 @@ func (b *builder) find(key string, v *value, index map[string]int, what string) 
 }
 
 // faultKinds say what each fault needs.
-var faultKinds = []FaultKind{Blackhole, LinkDown, Exclude, SetRate, SetDelay, SetLoss, Restart}
+var faultKinds = []FaultKind{
+	Blackhole, LinkDown, Exclude, SetRate, SetDelay, SetLoss, SetBurst, Reorder, Duplicate, Corrupt, SetMTU, Deaf, Stale, Restart, Skew, Heal,
+}
+
+// strikesLink and strikesNode say what a fault strikes; Deaf strikes a node's end of a link, Heal everything.
+func (k FaultKind) strikesLink() bool { return k != Restart && k != Skew && k != Heal }
+func (k FaultKind) strikesNode() bool { return k == Restart || k == Skew || k == Deaf }
 
 func (b *builder) fault(key string, v *value) {
 	s := b.d.section(key, v)
@@ -199,11 +206,24 @@ func (b *builder) fault(key string, v *value) {
 			f.After = b.w.Flows[i].Name
 		}
 	}
-	if f.Kind == Restart {
+	if known && f.Kind.strikesNode() {
 		b.target(s, "node", b.nodes, &f.Node)
-	} else if known {
+	}
+	if known && f.Kind.strikesLink() {
 		b.target(s, "link", b.links, &f.Link)
 	}
+	b.faultValue(s, &f)
+	s.done()
+	if len(b.w.Faults) == maxFaults {
+		b.tooMany(s.at, "faults", "faults", maxFaults)
+	}
+	if !b.full {
+		b.w.Faults = append(b.w.Faults, f)
+	}
+}
+
+// faultValue reads how bad a fault is, and checks that it can strike there.
+func (b *builder) faultValue(s *section, f *Fault) {
 	switch f.Kind {
 	case SetRate:
 		need(s, "value", "10 Mbit/s", &f.Value, parseRate)
@@ -211,8 +231,20 @@ func (b *builder) fault(key string, v *value) {
 		var d time.Duration
 		need(s, "value", "20ms", &d, parseDuration)
 		f.Value = d.Seconds()
-	case SetLoss:
+	case SetLoss, SetBurst, Reorder, Duplicate, Corrupt:
 		need(s, "value", "1%", &f.Value, parseFraction)
+	case SetMTU:
+		bytes := 0
+		need(s, "value", "1280", &bytes, integer(28, 65535))
+		f.Value = float64(bytes)
+	case Skew:
+		need(s, "value", "1%", &f.Value, parseSkew)
+	case Deaf:
+		if f.Link >= 0 && f.Node >= 0 {
+			if l := b.w.Links[f.Link]; l.A != f.Node && l.B != f.Node {
+				b.d.fail(s.at, s.sub("node"), ErrNode, "name one of its ends", "%s isn't an end of %s", b.w.Nodes[f.Node].Name, l.Name)
+			}
+		}
 	case Exclude:
 		if f.Link >= 0 {
 			l := b.w.Links[f.Link]
@@ -221,13 +253,19 @@ func (b *builder) fault(key string, v *value) {
 			}
 		}
 	}
-	s.done()
-	if len(b.w.Faults) == maxFaults {
-		b.tooMany(s.at, "faults", "faults", maxFaults)
+}
+
+// parseSkew parses how much too fast a clock runs: a fraction that may be negative.
+func parseSkew(s string) (float64, error) {
+	sign, rest := 1.0, s
+	if after, ok := strings.CutPrefix(s, "-"); ok {
+		sign, rest = -1, after
 	}
-	if !b.full {
-		b.w.Faults = append(b.w.Faults, f)
+	f, err := parseFraction(rest)
+	if err == nil && f > 0.5 {
+		err = bad(ErrSize, "choose one between -50% and 50%", "%q is more than half", s)
 	}
+	return float64(sign * f), err
 }
 
 // target reads what a fault strikes.

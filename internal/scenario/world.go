@@ -108,7 +108,16 @@ const (
 	SetRate   FaultKind = "rate"      // the rate of both directions becomes Value bit/s
 	SetDelay  FaultKind = "delay"     // the delay of both directions becomes Value seconds
 	SetLoss   FaultKind = "loss"      // random loss of both directions becomes Value
+	SetBurst  FaultKind = "burst"     // bursts of loss in both directions: on average a tenth of the packets meet one, which loses Value of them
+	Reorder   FaultKind = "reorder"   // each packet may, with chance Value, be held back by up to 200 ms
+	Duplicate FaultKind = "duplicate" // each packet may, with chance Value, come a second time, up to 20 ms later
+	Corrupt   FaultKind = "corrupt"   // each packet of Data may, with chance Value, come with a wrong byte in its content
+	SetMTU    FaultKind = "mtu"       // IP packets of more than Value bytes vanish, and nobody is told
+	Deaf      FaultKind = "deaf"      // Node hears nothing by Link, and what it sends gets through
+	Stale     FaultKind = "stale"     // all feedback that comes by the link is that which came first
 	Restart   FaultKind = "restart"   // the node loses all state and begins again
+	Skew      FaultKind = "skew"      // the node's clock runs too fast by Value, −0.5…0.5
+	Heal      FaultKind = "heal"      // every fault and every loss is over
 )
 
 // Fault is one event of the plan.

@@ -70,6 +70,7 @@ type consumer struct {
 	events       []fetch.Event
 	step         machine.Time // of series
 	trace        *tracer
+	eye          *watch // nil: nobody looks
 }
 
 // begin starts a flow.
@@ -110,6 +111,7 @@ func (c *consumer) handle(now machine.Time, ev *fetch.Event) {
 			return
 		}
 		f.got(now, n, c.step)
+		c.eye.chunk(f, ev.Chunk)
 		if c.trace != nil {
 			s := c.engine.Stats(f.id)
 			c.trace.flow(now, "chunk", f.name, figure{"chunk", float64(ev.Chunk)}, figure{"received", float64(f.received)},

@@ -14,8 +14,8 @@ import (
 func (w *world) schedule() error {
 	for i := range w.w.Faults {
 		f := &w.w.Faults[i]
-		if f.Kind == scenario.Restart && w.consumers[f.Node] != nil {
-			return fmt.Errorf("fault %d: %s is a consumer: its transfers would end with it; restart relays or producers", i+1, w.w.Nodes[f.Node].Name)
+		if (f.Kind == scenario.Restart || f.Kind == scenario.Skew) && w.consumers[f.Node] != nil {
+			return fmt.Errorf("fault %d: %s is a consumer: its transfers would end with it, and their times are told by its clock; name a relay or producer", i+1, w.w.Nodes[f.Node].Name)
 		}
 		if f.After == "" {
 			w.net.at(machine.Time(f.At), func(now machine.Time) { w.strike(now, f) })
@@ -34,16 +34,30 @@ func (w *world) schedule() error {
 
 // strike begins a fault, and plans its end.
 func (w *world) strike(now machine.Time, f *scenario.Fault) {
-	heal := w.inflict(now, f)
-	if f.For > 0 && heal != nil {
-		w.net.at(now+machine.Time(f.For), heal)
+	if w.healed {
+		return
+	}
+	end := w.inflict(now, f)
+	if f.For > 0 && end != nil {
+		w.net.at(now+machine.Time(f.For), func(now machine.Time) {
+			if !w.healed {
+				end(now)
+			}
+		})
 	}
 }
 
 // inflict does what a fault does and returns what ends it; nil: nothing can.
 func (w *world) inflict(now machine.Time, f *scenario.Fault) func(now machine.Time) {
-	if f.Kind == scenario.Restart {
+	switch f.Kind {
+	case scenario.Restart:
 		w.restart(now, f.Node)
+		return nil
+	case scenario.Skew:
+		w.skew(now, f.Node, f.Value)
+		return func(now machine.Time) { w.skew(now, f.Node, 0) }
+	case scenario.Heal:
+		w.heal(now)
 		return nil
 	}
 	ab, ba := &w.net.links[2*f.Link], &w.net.links[2*f.Link+1]
@@ -68,6 +82,23 @@ func (w *world) inflict(now machine.Time, f *scenario.Fault) func(now machine.Ti
 	case scenario.Exclude:
 		w.faces(now, f.Link, false, false)
 		return func(now machine.Time) { w.faces(now, f.Link, true, false) }
+	case scenario.Deaf:
+		l := ab
+		if int(ab.to) != f.Node {
+			l = ba
+		}
+		l.deaf = true
+		return func(machine.Time) { l.deaf = false }
+	case scenario.SetBurst:
+		both(func(l *link, _ *scenario.Direction) {
+			l.burst = burst{enter: newChance(burstEnter), leave: newChance(burstLeave), loss: newChance(f.Value)}
+		})
+		return func(machine.Time) {
+			both(func(l *link, d *scenario.Direction) { l.burst = newBurst(d) })
+		}
+	case scenario.Reorder, scenario.Duplicate, scenario.Corrupt, scenario.SetMTU, scenario.Stale:
+		both(func(l *link, _ *scenario.Direction) { w.net.mischief(l).begin(f) })
+		return func(machine.Time) { both(func(l *link, _ *scenario.Direction) { l.mischief.end(f.Kind) }) }
 	case scenario.SetRate:
 		both(func(l *link, _ *scenario.Direction) { l.changeRate(now, f.Value) })
 		return func(now machine.Time) {
@@ -96,6 +127,7 @@ func (w *world) faces(now machine.Time, link int, up, peers bool) {
 		if h.m == nil || !peers && w.consumers[i] == nil {
 			continue
 		}
+		now := h.local(now)
 		for p := range h.ports {
 			if int(h.ports[p].link)/2 != link {
 				continue
@@ -124,6 +156,10 @@ type staticRoute struct {
 
 // restart has a node forget everything and begin again, with another seed: so do its random numbers.
 func (w *world) restart(now machine.Time, i int) {
+	if w.nodes[i] == nil {
+		return // a router: it has no state
+	}
+	now = w.net.hosts[i].local(now)
 	r := &w.recipes[i]
 	r.config.Seed = r.config.Seed*0x9e3779b97f4a7c15 + 1
 	n := node.New(r.config)

@@ -45,6 +45,8 @@ type link struct {
 	burst    burst
 	hole     bool // silent blackhole
 	down     bool
+	deaf     bool       // the other end hears nothing
+	mischief *mischief  // nil: packets come as they were sent
 	random   *rand.Rand // of losses
 	jitterOf *rand.Rand
 	mark     marker // nil: drop-tail
@@ -65,6 +67,10 @@ type marker interface {
 type burst struct {
 	enter, leave, loss chance
 	bad                bool
+}
+
+func newBurst(d *scenario.Direction) burst {
+	return burst{enter: newChance(d.Loss.BurstEnter), leave: newChance(d.Loss.BurstLeave), loss: newChance(d.Loss.BurstLoss)}
 }
 
 func (b *burst) loses(r *rand.Rand) bool {
@@ -88,7 +94,7 @@ func newLink(id, to int32, name string, d *scenario.Direction, seed uint64) link
 	}
 	l.setRate(d.Rate)
 	l.loss = newChance(d.Loss.Random)
-	l.burst = burst{enter: newChance(d.Loss.BurstEnter), leave: newChance(d.Loss.BurstLeave), loss: newChance(d.Loss.BurstLoss)}
+	l.burst = newBurst(d)
 	if l.jitter > 0 {
 		l.jitterOf = stream(seed, "jitter:"+name)
 	}
@@ -147,7 +153,7 @@ func (l *link) send(now machine.Time, p packet) bool {
 	l.lastOut = max(l.lastOut, p.arrive)
 	p.arrive = l.lastOut // a delay that shrinks doesn't reorder
 	p.lost = l.loss.hits(l.random)
-	p.lost = l.burst.loses(l.random) || p.lost || l.hole
+	p.lost = l.burst.loses(l.random) || p.lost || l.hole || l.deaf
 	if int(l.n) == len(l.ring) {
 		l.grow()
 	}

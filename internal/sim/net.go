@@ -37,6 +37,7 @@ type host struct {
 	ports  []port // by FaceID−1
 	ready  []machine.FaceID
 	wake   machine.Time // a blocked face may go on
+	clock  clock
 }
 
 // event is a moment of the plan: a flow starts, a fault begins or ends.
@@ -59,12 +60,14 @@ type network struct {
 	events int64
 	done   func() bool // nil: run to the limit
 	trace  *tracer
+	late   late           // packets that faults hold back
+	watch  func(host int) // called when a host has acted; nil: nobody looks
 }
 
 // seal makes the network ready to run: every host, link and port is there.
 func (n *network) seal(mtu int) {
 	n.bufs.stride = mtu
-	n.tree = newTree(len(n.links) + len(n.hosts) + 1)
+	n.tree = newTree(len(n.links) + len(n.hosts) + 2)
 	for i := range n.hosts {
 		if n.hosts[i].m != nil {
 			n.pump(i)
@@ -122,8 +125,10 @@ func (n *network) run(limit machine.Time) {
 			n.arrive(&n.links[leaf])
 		case leaf < links+hosts:
 			h := leaf - links
-			n.hosts[h].m.Advance(at)
+			n.hosts[h].m.Advance(n.hosts[h].local(at))
 			n.pump(h)
+		case leaf == n.lateLeaf():
+			n.arriveLate()
 		default:
 			e := n.plan[0]
 			n.plan = n.plan[1:]
@@ -151,6 +156,14 @@ func (n *network) arrive(l *link) {
 		n.bufs.put(p.buf)
 		return
 	}
+	if l.mischief != nil && !n.meddle(l, &p) {
+		return
+	}
+	n.deliver(l, p)
+}
+
+// deliver hands a packet to the host at the end of a link.
+func (n *network) deliver(l *link, p packet) {
 	h := &n.hosts[l.to]
 	if h.router != nil {
 		n.forward(h.router, p)
@@ -160,7 +173,7 @@ func (n *network) arrive(l *link) {
 		n.bufs.put(p.buf)
 		return
 	}
-	h.m.Receive(n.now, p.face, p.ecn, n.bufs.bytes(p.buf)[:p.size-headerBytes])
+	h.m.Receive(h.local(n.now), p.face, p.ecn, n.bufs.bytes(p.buf)[:p.size-headerBytes])
 	n.bufs.put(p.buf)
 	n.pump(int(l.to))
 }
@@ -180,9 +193,10 @@ func (n *network) forward(r *router, p packet) {
 func (n *network) pump(i int) {
 	h := &n.hosts[i]
 	h.wake = machine.Never
+	now := h.local(n.now)
 	for {
 		if h.app != nil {
-			h.app.turn(n.now)
+			h.app.turn(now)
 		}
 		h.ready = h.m.Ready(h.ready[:0])
 		sent := false
@@ -193,7 +207,10 @@ func (n *network) pump(i int) {
 			break
 		}
 	}
-	n.tree.set(len(n.links)+i, max(min(h.m.Deadline(), h.wake), n.now))
+	n.tree.set(len(n.links)+i, max(min(h.clock.when(h.m.Deadline()), h.wake), n.now))
+	if n.watch != nil {
+		n.watch(i)
+	}
 }
 
 // drain moves what one face has to send to its link; it tells whether there was anything.
@@ -209,7 +226,7 @@ func (n *network) drain(h *host, face machine.FaceID) bool {
 			}
 		}
 		slot := n.bufs.get()
-		size, ecn := h.m.Transmit(n.now, face, n.bufs.bytes(slot))
+		size, ecn := h.m.Transmit(h.local(n.now), face, n.bufs.bytes(slot))
 		if size <= 0 {
 			n.bufs.put(slot)
 			if size < 0 {

@@ -118,6 +118,7 @@ type world struct {
 	recipes   []recipe // by host
 	flows     []*flow
 	left      int // flows that aren't over
+	healed    bool
 }
 
 type builder struct {
@@ -321,7 +322,7 @@ func (b *builder) addDirectFaces() {
 			continue
 		}
 		seen[pair{f.Consumer, f.Producer}] = true
-		down := b.g.links[f.Producer][0]
+		down := b.downlink(f.Consumer, f.Producer)
 		for _, up := range b.uplinks(f.Consumer, f.Producer) {
 			c := machine.FaceID(len(b.net.hosts[f.Consumer].ports) + 1)
 			p := machine.FaceID(len(b.net.hosts[f.Producer].ports) + 1)
@@ -330,6 +331,19 @@ func (b *builder) addDirectFaces() {
 			b.addRoute(f.Consumer, f.Producer, forward.NextHop{Face: c, Hops: 1})
 		}
 	}
+}
+
+// downlink is the link by which a producer is reached: its first that the consumer has a way to.
+func (b *builder) downlink(consumer, dest int) int {
+	for _, l := range b.g.links[dest] {
+		if b.g.peer(l, dest) == consumer {
+			return l
+		}
+		if _, ok := b.g.shortest(consumer, b.g.peer(l, dest)); ok {
+			return l
+		}
+	}
+	return b.g.links[dest][0]
 }
 
 // uplinks are the links by which a consumer leaves for a producer.
