@@ -59,17 +59,24 @@ func (a *foreignApp) send(b []byte) {
 // register registers a prefix the way that clients do.
 func (a *foreignApp) register(prefix string) {
 	a.t.Helper()
-	p := wire.ControlParameters{Name: wire.MustParseName(prefix), HasName: true}
+	if r := a.command("rib/register", wire.ControlParameters{Name: wire.MustParseName(prefix), HasName: true}); r.Code != statusOK {
+		a.t.Fatalf("rib/register %s: %d %s", prefix, r.Code, r.Text)
+	}
+}
+
+// command gives the node a command and returns its response.
+func (a *foreignApp) command(what string, p wire.ControlParameters) (r wire.ControlResponse) {
+	a.t.Helper()
 	i := wire.Interest{HasParameters: true, SignatureInfo: []byte{27, 1, 0}, SignatureValue: make([]byte, 32), Nonce: 1, HasNonce: true}
 	digest := i.ParametersDigest()
-	i.Name = wire.MustParseName("/localhost/nfd/rib/register").Append(wire.TypeGeneric, p.Append(nil)).Append(wire.TypeParamsDigest, digest[:])
+	i.Name = wire.MustParseName("/localhost/nfd/"+what).Append(wire.TypeGeneric, p.Append(nil)).Append(wire.TypeParamsDigest, digest[:])
 	a.send(i.Append(nil))
 	b, _ := a.next()
 	var d wire.Data
-	var r wire.ControlResponse
-	if d.Decode(b) != nil || r.Decode(d.Content) != nil || r.Code != 200 {
-		a.t.Fatalf("the answer to rib/register is %x", b)
+	if d.Decode(b) != nil || r.Decode(d.Content) != nil {
+		a.t.Fatalf("the answer to %s is %x", what, b)
 	}
+	return r
 }
 
 // produce answers Interests for segments of content until the connection ends. There is no metadata.
@@ -128,6 +135,80 @@ func TestForeignProducer(t *testing.T) {
 	}
 	_ = producer.conn.Close()
 	<-done
+}
+
+// TestForeignFaces: an application has the node dial a neighbour, routes a prefix there and fetches by it; when it destroys the face,
+// the way is gone.
+func TestForeignFaces(t *testing.T) {
+	s := newSite(t, 300_001)
+	n, _ := start(t, &Config{Node: NodeConfig{Routing: "false"}, Listen: []FaceURI{local(0)}}) // or it would find the way by itself
+	path := filepath.Join(t.TempDir(), "node.sock")
+	if err := n.driver.ListenLocal(path); err != nil {
+		t.Fatal(err)
+	}
+	a := attach(t, path)
+	create := func(remote, local string) wire.ControlResponse {
+		t.Helper()
+		p := wire.ControlParameters{URI: []byte(remote)}
+		if local != "" {
+			p.LocalURI = []byte(local)
+		}
+		return a.command("faces/create", p)
+	}
+	site := udpURI(s.addr)
+	r := create(site, "")
+	face, ok := r.Body.Number(wire.ParamFaceID)
+	if r.Code != statusOK || !ok || string(r.Body.URI) != site {
+		t.Fatalf("faces/create: %d %s, face %d to %s", r.Code, r.Text, face, r.Body.URI)
+	}
+	own := string(r.Body.LocalURI)
+	for _, c := range []struct {
+		remote, local string
+		code          uint64
+		face          bool // the answer names the face that is there
+	}{
+		{site, "", 409, true},
+		{site, own, 409, true},
+		{site, "udp4://127.0.0.1:0", 409, true},
+		{site, "udp4://127.0.0.2:0", statusOK, false}, // another path
+		{site, "udp4://192.0.2.1:0", 504, false},
+		{site, "udp6://[::1]:0", 504, false},
+		{site, "udp4://nonsense:x", 400, false},
+		{"udp4://127.0.0.1:0", "", 406, false},
+		{"udp4://0.0.0.0:6363", "", 406, false},
+		{"udp4://224.0.23.170:56363", "", 406, false},
+		{"tcp4://127.0.0.1:6363", "", 406, false},
+		{"udp4://localhost:6363", "", 400, false},
+		{"nonsense", "", 400, false},
+	} {
+		r := create(c.remote, c.local)
+		if id := r.Body.NumberOr(wire.ParamFaceID, 0); r.Code != c.code || c.face != (id == face) {
+			t.Errorf("faces/create %s from %q: %d %s, face %d; want %d", c.remote, c.local, r.Code, r.Text, id, c.code)
+		}
+	}
+	p := wire.ControlParameters{Name: wire.MustParseName("/site"), HasName: true}
+	p.SetNumber(wire.ParamFaceID, face)
+	if r := a.command("rib/register", p); r.Code != statusOK {
+		t.Fatalf("rib/register: %d %s", r.Code, r.Text)
+	}
+	dest := filepath.Join(t.TempDir(), "object")
+	if _, err := startFetch(n, dest).wait(); err != nil {
+		t.Fatal(err)
+	}
+	want(t, dest, s.content)
+	p = wire.ControlParameters{}
+	p.SetNumber(wire.ParamFaceID, face)
+	if r := a.command("faces/destroy", p); r.Code != statusOK {
+		t.Fatalf("faces/destroy: %d %s", r.Code, r.Text)
+	}
+	if r := a.command("faces/update", p); r.Code != 404 {
+		t.Errorf("the face is there: %d %s", r.Code, r.Text)
+	}
+	a.send((&wire.Interest{Name: wire.MustParseName("/site/object"), CanBePrefix: true}).Append(nil))
+	var nack wire.Packet
+	if b, _ := a.next(); nack.Decode(b) != nil || !nack.Nack || nack.NackReason != wire.NackNoRoute {
+		t.Errorf("the way is there: %.20x", b)
+	}
 }
 
 // TestForeignConsumer: an application on the socket of a node reads what another node serves.

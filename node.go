@@ -82,7 +82,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if cfg.Node.Routing.On() && !fc.Application {
 		n.node.EnableRouting(route.Config{ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2})
 	}
-	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs})
+	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Dialer: n.dialer()})
 	n.node.Attach(0, n.fetch)
 	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)

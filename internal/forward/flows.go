@@ -21,6 +21,7 @@ type flows struct {
 	rand    *rand.Rand
 	bufs    *pool
 	fib     fib
+	choices choices
 	pit     pit
 	flows   map[uint64]*flow // by hash of (dest, src)
 	order   []*flow          // all flows, in an order that repeats
@@ -240,7 +241,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	e.expiry = now
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
-	if s.cfg.Strategy == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
+	if s.strategyOf(i.Name) == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
 		return
 	}
 	s.forward(now, e, wire.NackNoRoute)

@@ -175,13 +175,6 @@ func (n *Node) listFIB(machine.Time) (all [][]byte) {
 	return all
 }
 
-// listStrategies tells the one strategy of ordinary names.
-func (n *Node) listStrategies(machine.Time) [][]byte {
-	return [][]byte{wire.AppendStrategyChoice(nil, nil, bestRouteName)}
-}
-
-var bestRouteName = wire.MustParseName("/localhost/nfd/strategy/best-route/v=5")
-
 func (n *Node) listStatus(now machine.Time) [][]byte {
 	version := n.manage.cfg.Version
 	if version == "" {

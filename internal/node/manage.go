@@ -25,6 +25,16 @@ type ManageConfig struct {
 	Version string                                           // and name of the program
 	Start   uint64                                           // ms since 1970 at Time 0
 	URIs    func(face machine.FaceID) (remote, local string) // of a face, as NDN software writes them; "": not known
+	Dialer
+}
+
+// Dialer makes and ends the faces of a node. Without one management has no commands for them.
+type Dialer struct {
+	// Create dials a neighbour. mtu 0: the usual one. The answer is that to faces/create but for its body; face is the new one, or the
+	// one that is there already, or 0.
+	Create func(remote, local string, mtu uint64) (face machine.FaceID, answer wire.ControlResponse)
+	// Destroy ends a face, if it is there; FaceDown follows.
+	Destroy func(machine.FaceID)
 }
 
 // Manage sets what management tells about the node.
@@ -32,13 +42,16 @@ func (n *Node) Manage(cfg ManageConfig) { n.manage.cfg = cfg }
 
 // Status codes of management responses.
 const (
-	codeOK          = 200
-	codeMalformed   = 400
-	codeUnsigned    = 403
-	codeNoFace      = 410
-	codeTooLong     = 414
-	codeUnsupported = 501
-	codeFull        = 503
+	codeOK           = 200
+	codeMalformed    = 400
+	codeUnsigned     = 403
+	codeUnknown      = 404 // what a command is about isn't there
+	codeUnacceptable = 406
+	codeConflict     = 409
+	codeNoFace       = 410
+	codeTooLong      = 414
+	codeUnsupported  = 501
+	codeFull         = 503
 )
 
 // maxPrefix bounds registered prefixes, bytes: a response repeats the prefix twice and must fit into a packet.
@@ -137,11 +150,21 @@ func (n *Node) execute(now machine.Time, face machine.FaceID, what string, param
 	if err := p.Decode(params); err != nil {
 		return refusal(codeMalformed, "malformed parameters: "+err.Error())
 	}
-	switch what {
-	case "rib/register":
+	switch dials := n.manage.cfg.Create != nil; {
+	case what == "rib/register":
 		return n.register(now, face, &p)
-	case "rib/unregister":
+	case what == "rib/unregister":
 		return n.unregister(now, face, &p)
+	case what == "strategy-choice/set":
+		return n.setStrategy(&p)
+	case what == "strategy-choice/unset":
+		return n.unsetStrategy(&p)
+	case what == "faces/create" && dials:
+		return n.createFace(&p)
+	case what == "faces/update" && dials:
+		return n.updateFace(face, &p)
+	case what == "faces/destroy" && dials:
+		return n.destroyFace(&p)
 	}
 	return refusal(codeUnsupported, "this node has no command "+what)
 }
