@@ -30,6 +30,16 @@ func attach(t *testing.T, path string) *foreignApp {
 	return &foreignApp{t, c, bufio.NewReaderSize(c, 1<<16)}
 }
 
+// socketOf opens a socket for applications.
+func socketOf(t *testing.T, n *Node) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "node.sock")
+	if err := n.driver.ListenLocal(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // next reads a packet; false: the connection has ended.
 func (a *foreignApp) next() ([]byte, bool) {
 	for n := 2; ; n++ {
@@ -113,11 +123,7 @@ func (a *foreignApp) produce(prefix string, content []byte) {
 func TestForeignProducer(t *testing.T) {
 	s := newSite(t, 1)
 	n, _ := start(t, &Config{Node: NodeConfig{Role: RoleRelay}, Listen: []FaceURI{local(0)}})
-	path := filepath.Join(t.TempDir(), "node.sock")
-	if err := n.driver.ListenLocal(path); err != nil {
-		t.Fatal(err)
-	}
-	producer := attach(t, path)
+	producer := attach(t, socketOf(t, n))
 	producer.register("/site/other")
 	content := random(t, filepath.Join(s.dir, "x"), 300_001)
 	done := make(chan struct{})
@@ -142,11 +148,7 @@ func TestForeignProducer(t *testing.T) {
 func TestForeignFaces(t *testing.T) {
 	s := newSite(t, 300_001)
 	n, _ := start(t, &Config{Node: NodeConfig{Routing: "false"}, Listen: []FaceURI{local(0)}}) // or it would find the way by itself
-	path := filepath.Join(t.TempDir(), "node.sock")
-	if err := n.driver.ListenLocal(path); err != nil {
-		t.Fatal(err)
-	}
-	a := attach(t, path)
+	a := attach(t, socketOf(t, n))
 	create := func(remote, local string) wire.ControlResponse {
 		t.Helper()
 		p := wire.ControlParameters{URI: []byte(remote)}
@@ -215,11 +217,7 @@ func TestForeignFaces(t *testing.T) {
 func TestForeignConsumer(t *testing.T) {
 	s := newSite(t, wire.ChunkSize+7)
 	n, _ := consumerVia(t, s.addr)
-	path := filepath.Join(t.TempDir(), "node.sock")
-	if err := n.driver.ListenLocal(path); err != nil {
-		t.Fatal(err)
-	}
-	a := attach(t, path)
+	a := attach(t, socketOf(t, n))
 	ask := func(i wire.Interest) *wire.Data {
 		t.Helper()
 		a.send(i.Append(nil))
