@@ -27,7 +27,7 @@ type flows struct {
 	order   []*flow          // all flows, in an order that repeats
 	heavy   heavy            // faces by their flows
 	weight  int              // of all flows
-	ups     map[machine.FaceID]*upstream
+	ups     table[upstream]
 	upList  []*upstream // by face, for fixed order
 	out     []outbound  // packets for the link side
 	woken   []machine.FaceID
@@ -49,7 +49,7 @@ func newFlows(cfg Config, bufs *pool, dropped *[dropReasons]uint64) flows {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 0x6d617273))
 	return flows{
 		cfg: cfg, rand: rng, bufs: bufs, fib: newFIB(), pit: newPIT(rng.Uint64()),
-		boot: rng.Uint32(), flows: make(map[uint64]*flow), split: make(map[string]*shares), ups: make(map[machine.FaceID]*upstream), dropped: dropped,
+		boot: rng.Uint32(), flows: make(map[uint64]*flow), split: make(map[string]*shares), dropped: dropped,
 	}
 }
 
@@ -57,7 +57,7 @@ func (s *flows) drop(r DropReason) { s.dropped[r]++ }
 
 func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 	s.fib.version++
-	if u := s.ups[id]; u != nil {
+	if u := s.ups.get(id); u != nil {
 		s.rebind(now, u) // a new life: nothing asked before will be answered
 		u.up, u.suspended, u.since = true, false, now
 		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
@@ -67,13 +67,13 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 	u := newUpstream(id, f)
 	u.since = now
 	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
-	s.ups[id] = u
+	s.ups.set(id, u)
 	s.upList = append(s.upList, u)
 	slices.SortFunc(s.upList, func(a, b *upstream) int { return int(a.face) - int(b.face) })
 }
 
 func (s *flows) faceDown(now machine.Time, id machine.FaceID) {
-	u := s.ups[id]
+	u := s.ups.get(id)
 	if u == nil {
 		return
 	}
@@ -84,10 +84,10 @@ func (s *flows) faceDown(now machine.Time, id machine.FaceID) {
 
 // faceGone forgets a face altogether.
 func (s *flows) faceGone(id machine.FaceID) {
-	if u := s.ups[id]; u != nil {
+	if u := s.ups.get(id); u != nil {
 		u.asks.gone = true
 	}
-	delete(s.ups, id)
+	s.ups.set(id, nil)
 	s.upList = slices.DeleteFunc(s.upList, func(u *upstream) bool { return u.face == id })
 	s.fib.version++
 }
@@ -205,7 +205,7 @@ func (e *entry) setNonce(nonce uint32) {
 }
 
 func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr *wire.Packet, tok token, i *wire.Interest) {
-	asks := s.ups[in].asks
+	asks := s.ups.get(in).asks
 	if !s.affordsEntry(asks, len(i.Wire)) {
 		s.drop(DropPITFull)
 		s.nack(in, tok, i.Wire, wire.NackCongestion)
@@ -253,7 +253,7 @@ func (s *flows) candidates(in machine.FaceID, local bool, name wire.Name) []Next
 	hops := s.fib.lookup(name)
 	abroad := (s.cfg.Relay || local) && !name.HasPrefix(localhostName)
 	takes := func(h NextHop) bool {
-		u := s.ups[h.Face]
+		u := s.ups.get(h.Face)
 		return u != nil && h.Face != in && (abroad || u.local)
 	}
 	n := 0
@@ -293,7 +293,7 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 		s.probeData(now, from, e, o, hdr)
 		return
 	}
-	u := s.ups[from]
+	u := s.ups.get(from)
 	s.learn(now, u, e, o, hdr, d)
 	s.uncharge(e)
 	down := packet{buf: body, wire: d.Wire, data: true, queued: now}
@@ -377,7 +377,7 @@ func (s *flows) onNack(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 		s.drop(DropUnsolicited)
 		return
 	}
-	u := s.ups[from]
+	u := s.ups.get(from)
 	if u != nil && u.onHeard(now) {
 		s.wakeAll(u)
 	}
@@ -428,7 +428,7 @@ func (s *flows) uncharge(e *entry) {
 }
 
 func (s *flows) unchargeOne(o *outRecord) {
-	if u := s.ups[o.face]; o.charge && u != nil && u.outstanding > 0 {
+	if u := s.ups.get(o.face); o.charge && u != nil && u.outstanding > 0 {
 		u.outstanding--
 	}
 	o.charge = false

@@ -96,7 +96,7 @@ type Forwarder struct {
 	cfg     Config
 	bufs    pool
 	flows   flows
-	faces   map[machine.FaceID]*face
+	faces   table[face]
 	slots   []*face // by slot; fixed order of Ready
 	ready   []uint64
 	wakes   wakes
@@ -124,7 +124,7 @@ func New(cfg Config) *Forwarder {
 	if cfg.MaxFaceFlows == 0 {
 		cfg.MaxFaceFlows = max(cfg.MaxFlows/4, min(cfg.MaxFlows, 2))
 	}
-	fw := &Forwarder{cfg: cfg, faces: make(map[machine.FaceID]*face)}
+	fw := &Forwarder{cfg: cfg}
 	fw.flows = newFlows(cfg, &fw.bufs, &fw.dropped)
 	return fw
 }
@@ -139,12 +139,12 @@ func (fw *Forwarder) FaceUp(now machine.Time, id machine.FaceID, f machine.Face)
 	} else {
 		f.MTU = max(f.MTU, minMTU)
 	}
-	fc := fw.faces[id]
+	fc := fw.faces.get(id)
 	if fc == nil {
 		fc = &face{id: id, slot: len(fw.slots), wake: machine.Never, heap: -1}
 		// The peer may hold fragments of an earlier run of this node: they must not become one packet with ours.
 		fc.link.sequence = uint64(fw.flows.boot) << 32
-		fw.faces[id] = fc
+		fw.faces.set(id, fc)
 		fw.slots = append(fw.slots, fc)
 		if len(fw.ready)*64 < len(fw.slots) {
 			fw.ready = append(fw.ready, 0)
@@ -154,7 +154,7 @@ func (fw *Forwarder) FaceUp(now machine.Time, id machine.FaceID, f machine.Face)
 	fc.link.Face = f
 	fc.link.creditAt = now
 	fw.flows.faceUp(now, id, f)
-	fc.flow = fw.flows.ups[id]
+	fc.flow = fw.flows.ups.get(id)
 	if fw.cfg.Strategy.spreads() && !f.Local {
 		fc.link.codel = newCoDel()
 		fc.flow.codel = fc.link.codel
@@ -164,7 +164,7 @@ func (fw *Forwarder) FaceUp(now machine.Time, id machine.FaceID, f machine.Face)
 
 // FaceDown takes a face out of service. Its queued Data are dropped; the Interests that wait for it go elsewhere.
 func (fw *Forwarder) FaceDown(now machine.Time, id machine.FaceID) {
-	fc := fw.faces[id]
+	fc := fw.faces.get(id)
 	if fc == nil || !fc.up {
 		return
 	}
@@ -178,10 +178,10 @@ func (fw *Forwarder) FaceDown(now machine.Time, id machine.FaceID) {
 // FaceGone forgets a face that will never come back; its routes stay until they are withdrawn.
 func (fw *Forwarder) FaceGone(now machine.Time, id machine.FaceID) {
 	fw.FaceDown(now, id)
-	if fc := fw.faces[id]; fc != nil {
+	if fc := fw.faces.get(id); fc != nil {
 		fw.rearm(fc, machine.Never)
 		fw.unready(fc)
-		delete(fw.faces, id)
+		fw.faces.set(id, nil)
 		// The last slot moves into the hole, so that slots stay dense.
 		last := fw.slots[len(fw.slots)-1]
 		if last != fc {
@@ -208,7 +208,7 @@ func (fw *Forwarder) RemoveRoute(prefix wire.Name, face machine.FaceID) {
 
 // Receive handles one datagram from face id.
 func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN, datagram []byte) {
-	fc := fw.faces[id]
+	fc := fw.faces.get(id)
 	if fc == nil || !fc.up {
 		fw.dropped[DropFaceDown]++
 		return
@@ -231,16 +231,15 @@ func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN,
 		return
 	}
 	if p.FragCount > 1 {
-		hdr, tok, body, done, drop := fc.link.in.add(now, p, &fw.bufs)
+		hdr, body, drop := fc.link.in.add(now, p, &fw.bufs)
 		if drop != 0 {
 			fw.dropped[drop]++
 			fc.n.Drops++
 		}
-		if !done {
+		if hdr == nil {
 			return
 		}
-		hdr.PitToken = tok.bytes()
-		fw.accept(now, fc, &hdr, body, true)
+		fw.accept(now, fc, hdr, body, true)
 	} else {
 		fw.accept(now, fc, p, p.Fragment, false)
 	}
@@ -299,7 +298,7 @@ func (fw *Forwarder) malformed(fc *face, body []byte, owned bool) {
 func (fw *Forwarder) settle(now machine.Time) {
 	fw.settleOut()
 	for _, id := range fw.flows.woken {
-		if fc := fw.faces[id]; fc != nil && fc.up {
+		if fc := fw.faces.get(id); fc != nil && fc.up {
 			fw.setReady(fc)
 		}
 	}
@@ -316,7 +315,7 @@ func (fw *Forwarder) settleOut() {
 }
 
 func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
-	fc := fw.faces[id]
+	fc := fw.faces.get(id)
 	switch {
 	case fc == nil || !fc.up:
 		fw.dropped[DropFaceDown]++
@@ -357,7 +356,7 @@ func (fw *Forwarder) Advance(now machine.Time) {
 // Transmit writes the next datagram of face id: a fragment of the packet begun, else Nacks and unshaped Interests, else
 // an Interest if Algorithm 1 affords one, else Data.
 func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, machine.ECN) {
-	fc := fw.faces[id]
+	fc := fw.faces.get(id)
 	if fc == nil || !fc.up {
 		return 0, machine.NotECT
 	}

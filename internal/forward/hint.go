@@ -31,7 +31,7 @@ func (s *flows) moreWays(now machine.Time, f *flow, d *discovery) bool {
 	}
 	for _, h := range hops {
 		// Who is farther than we are gets there by us, and has the higher label.
-		if p := d.find(h.Face); h.Hops <= ours+1 && (p == nil || h.Hops < p.hops || p.state == dead && s.ups[h.Face].since > d.joined) {
+		if p := d.find(h.Face); h.Hops <= ours+1 && (p == nil || h.Hops < p.hops || p.state == dead && s.ups.get(h.Face).since > d.joined) {
 			f.hintAt = now + hintEvery
 			return true
 		}

@@ -65,7 +65,7 @@ func (fw *Forwarder) state(f *flow) FlowState {
 		for i := range d.probes {
 			p := &d.probes[i]
 			ps := PathState{Face: p.face, Hops: p.hops, Tier: p.tier, State: p.state.String(), Valid: d.valid(p)}
-			if u := fw.flows.ups[p.face]; u != nil {
+			if u := fw.flows.ups.get(p.face); u != nil {
 				ps.Local, ps.SRTT, ps.Rate, ps.Flights = u.local, u.srtt, u.ctrl.Rate(), u.outstanding
 				ps.Why = why(d, p, u)
 			} else {

@@ -189,9 +189,5 @@ func (l *link) reset(bufs *pool) {
 		bufs.put(l.current.buf)
 		l.busy, l.current = false, packet{}
 	}
-	for i := range l.in.slots {
-		if l.in.slots[i].used {
-			l.in.slots[i].release(bufs)
-		}
-	}
+	l.in.reset(bufs)
 }

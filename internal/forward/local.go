@@ -84,7 +84,7 @@ func (fc *face) suit(p *packet) bool {
 
 // Face tells whether a face is up, and whether it is an application's.
 func (fw *Forwarder) Face(id machine.FaceID) (up, local bool) {
-	fc := fw.faces[id]
+	fc := fw.faces.get(id)
 	return fc != nil && fc.up, fc != nil && fc.link.Local
 }
 

@@ -98,11 +98,11 @@ func TestReassembly(t *testing.T) {
 		}
 		seen := make([]bool, len(bodies))
 		for _, p := range pieces {
-			_, tok, body, done, _ := r.add(0, &p.p, &bufs)
-			if !done {
+			hdr, body, _ := r.add(0, &p.p, &bufs)
+			if hdr == nil {
 				continue
 			}
-			k := int(tok.bytes()[0])
+			k := int(hdr.PitToken[0])
 			if seen[k] || !bytes.Equal(body, bodies[k]) {
 				t.Fatalf("packet %d came out wrong or twice", k)
 			}
@@ -135,7 +135,7 @@ func TestReassemblyBounds(t *testing.T) {
 		t.Errorf("%d slots in use, %d buffers free", used, len(bufs.free))
 	}
 	p := wire.Packet{Sequence: 9991, HasSequence: true, FragIndex: 1, FragCount: 2, Fragment: []byte("late")}
-	if _, _, _, done, _ := r.add(2*machine.Second, &p, &bufs); done {
+	if hdr, _, _ := r.add(2*machine.Second, &p, &bufs); hdr != nil {
 		t.Error("a packet was completed after its time-out")
 	}
 }

@@ -33,7 +33,7 @@ type entry struct {
 	index    uint32
 	gen      uint16
 	live     bool
-	chain    *entry // next entry of the same hash
+	chain    *entry // next entry of the same bucket
 
 	in  []inRecord
 	out []outRecord
@@ -74,17 +74,39 @@ type pit struct {
 	seed    uint64
 	entries []*entry
 	free    []*entry
-	byHash  map[uint64]*entry
+	buckets []*entry // by the last bits of the hash; a power of two, as many as entries were ever live
 	wheel   wheel
 	live    int
 	bytes   int // entry.size of all
 }
 
 func newPIT(seed uint64) pit {
-	return pit{seed: seed, byHash: make(map[uint64]*entry)}
+	return pit{seed: seed, buckets: make([]*entry, leastBuckets)}
 }
 
 const pitTokenLen = 6
+
+const leastBuckets = 64
+
+// bucket is the list of the entries whose hashes end alike.
+func (p *pit) bucket(hash uint64) **entry { return &p.buckets[hash&uint64(len(p.buckets)-1)] }
+
+func (p *pit) link(e *entry) {
+	b := p.bucket(e.hash)
+	e.chain, *b = *b, e
+}
+
+func (p *pit) grow() {
+	old := p.buckets
+	p.buckets = make([]*entry, 2*len(old))
+	for _, e := range old {
+		for e != nil {
+			next := e.chain
+			p.link(e)
+			e = next
+		}
+	}
+}
 
 // What a free entry keeps for the next Interest: few are larger, and those aren't worth keeping room for.
 const (
@@ -115,8 +137,9 @@ func (p *pit) hashOf(n wire.Name, canBePrefix, mustBeFresh bool) uint64 {
 }
 
 func (p *pit) find(i *wire.Interest) *entry {
-	for e := p.byHash[p.hashOf(i.Name, i.CanBePrefix, i.MustBeFresh)]; e != nil; e = e.chain {
-		if e.interest.CanBePrefix == i.CanBePrefix && e.interest.MustBeFresh == i.MustBeFresh && e.interest.Name.Equal(i.Name) {
+	h := p.hashOf(i.Name, i.CanBePrefix, i.MustBeFresh)
+	for e := *p.bucket(h); e != nil; e = e.chain {
+		if e.hash == h && e.interest.CanBePrefix == i.CanBePrefix && e.interest.MustBeFresh == i.MustBeFresh && e.interest.Name.Equal(i.Name) {
 			return e
 		}
 	}
@@ -140,9 +163,10 @@ func (p *pit) insert(encoded []byte) *entry {
 	e.gen++
 	e.live = true
 	e.hash = p.hashOf(e.interest.Name, e.interest.CanBePrefix, e.interest.MustBeFresh)
-	e.chain = p.byHash[e.hash]
-	p.byHash[e.hash] = e
-	p.live++
+	if p.live++; p.live > len(p.buckets) {
+		p.grow()
+	}
+	p.link(e)
 	p.bytes += e.size()
 	return e
 }
@@ -155,19 +179,11 @@ func (p *pit) remove(e *entry) {
 	if e.flow != nil {
 		e.flow.entries.remove(e)
 	}
-	if e.chain == nil && p.byHash[e.hash] == e {
-		delete(p.byHash, e.hash)
-	} else {
-		at := p.byHash[e.hash]
-		if at == e {
-			p.byHash[e.hash] = e.chain
-		} else {
-			for at.chain != e {
-				at = at.chain
-			}
-			at.chain = e.chain
-		}
+	at := p.bucket(e.hash)
+	for *at != e {
+		at = &(*at).chain
 	}
+	*at = e.chain
 	p.wheel.disarm(e)
 	e.live, e.chain, e.flow, e.queued, e.avoid, e.marked = false, nil, nil, false, 0, false
 	e.disc, e.owner, e.probe, e.probeIdx, e.lost, e.payer = nil, nil, false, 0, false, nil
@@ -221,8 +237,9 @@ func (p *pit) byToken(tok []byte) *entry {
 // exact finds an entry by name and CanBePrefix, whatever its MustBeFresh: there is no cache here that could be stale.
 func (p *pit) exact(name wire.Name, canBePrefix bool) *entry {
 	for _, fresh := range [2]bool{false, true} {
-		for e := p.byHash[p.hashOf(name, canBePrefix, fresh)]; e != nil; e = e.chain {
-			if e.interest.CanBePrefix == canBePrefix && e.interest.Name.Equal(name) {
+		h := p.hashOf(name, canBePrefix, fresh)
+		for e := *p.bucket(h); e != nil; e = e.chain {
+			if e.hash == h && e.interest.CanBePrefix == canBePrefix && e.interest.Name.Equal(name) {
 				return e
 			}
 		}

@@ -36,7 +36,7 @@ const (
 func (s *flows) routes(f *flow, local bool) []NextHop {
 	var hops []NextHop
 	for _, h := range s.fib.lookup(f.name) {
-		if u := s.ups[h.Face]; u != nil && u.up && (s.cfg.Relay || local || u.local) {
+		if u := s.ups.get(h.Face); u != nil && u.up && (s.cfg.Relay || local || u.local) {
 			if u.local { // the producer is here
 				return []NextHop{{Face: h.Face}}
 			}
@@ -101,7 +101,7 @@ func (d *discovery) same(probes []probe) bool {
 // beginProbing schedules the probes of epoch d.
 func (s *flows) beginProbing(now machine.Time, f *flow, d *discovery) {
 	f.started, f.probeAt, f.window = now, now, probeWindowMin
-	if len(d.probes) == 1 && s.ups[d.probes[0].face].local { // nothing to find: the producer is here
+	if len(d.probes) == 1 && s.ups.get(d.probes[0].face).local { // nothing to find: the producer is here
 		d.finished, f.probeAt = now, machine.Never
 		return
 	}
@@ -187,7 +187,7 @@ func (s *flows) drive(now machine.Time, f *flow) {
 func (s *flows) probeGap(d *discovery) machine.Time {
 	var rtt machine.Time
 	for i := range d.probes {
-		if u := s.ups[d.probes[i].face]; u != nil && u.srtt > 0 && (rtt == 0 || u.srtt < rtt) {
+		if u := s.ups.get(d.probes[i].face); u != nil && u.srtt > 0 && (rtt == 0 || u.srtt < rtt) {
 			rtt = u.srtt
 		}
 	}
@@ -277,13 +277,13 @@ func (s *flows) join(now machine.Time, f *flow, label wire.Label) *discovery {
 // probe forwards a PD Interest by the face that discovery says, or answers it.
 func (s *flows) probe(now machine.Time, e *entry, in machine.FaceID) {
 	d := e.disc
-	if len(d.probes) == 1 && s.ups[d.probes[0].face] != nil && s.ups[d.probes[0].face].local {
+	if len(d.probes) == 1 && s.ups.get(d.probes[0].face) != nil && s.ups.get(d.probes[0].face).local {
 		s.answerProbe(now, e, wire.Convergence{Tier: true, Node: true}) // the producer is here
 		return
 	}
 	s.markDown(d)
 	face := d.onProbe(now, in, e.probeIdx, e.room(), s.probeTimeout)
-	u := s.ups[face]
+	u := s.ups.get(face)
 	if face == 0 || u == nil {
 		s.fail(e, wire.NackNoRoute)
 		return
@@ -295,14 +295,14 @@ func (s *flows) probe(now machine.Time, e *entry, in machine.FaceID) {
 func (s *flows) markDown(d *discovery) {
 	for i := range d.probes {
 		p := &d.probes[i]
-		if u := s.ups[p.face]; (u == nil || !u.up) && p.state != looped {
+		if u := s.ups.get(p.face); (u == nil || !u.up) && p.state != looped {
 			p.state = dead
 		}
 	}
 }
 
 func (s *flows) probeTimeout(face machine.FaceID) machine.Time {
-	if u := s.ups[face]; u != nil && u.srtt > 0 {
+	if u := s.ups.get(face); u != nil && u.srtt > 0 {
 		return max(3*u.srtt, minProbeTimeout)
 	}
 	return firstProbeTimeout
@@ -343,7 +343,7 @@ func (s *flows) probeData(now machine.Time, from machine.FaceID, e *entry, o *ou
 	if !hdr.HasConvergence { // a node that knows no discovery looks converged (protocol.md §5.3)
 		c = wire.Convergence{Tier: true, Node: true}
 	}
-	if u := s.ups[from]; u != nil {
+	if u := s.ups.get(from); u != nil {
 		if len(e.out) == 1 {
 			u.onRTT(now - o.sent)
 		}

@@ -10,12 +10,12 @@ import (
 // refused, the downstream gets the last refusal.
 func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason) {
 	in := &e.in[0]
-	down := s.ups[in.face]
+	down := s.ups.get(in.face)
 	hops := s.candidates(in.face, down != nil && down.local, e.interest.Name)
 	var best *upstream
 	var oldest machine.Time
 	for _, h := range hops {
-		u := s.ups[h.Face]
+		u := s.ups.get(h.Face)
 		if !u.up || e.inFace(h.Face) != nil {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 
 // flowOf finds or makes the flow of a name with a MARS marker, for face in.
 func (s *flows) flowOf(now machine.Time, in machine.FaceID, name wire.FlowName) *flow {
-	o := s.ups[in].asks
+	o := s.ups.get(in).asks
 	key := name.Flow.Hash(s.pit.seed)
 	f := s.flows[key]
 	if f != nil && !f.name.Equal(name.Flow) { // a collision of keyed hashes: best effort, the older flow goes
@@ -141,7 +141,7 @@ func (s *flows) setLanes(f *flow) {
 	var lanes []*lane
 	for _, d := range f.epochs {
 		for i := range d.probes {
-			u := s.ups[d.probes[i].face]
+			u := s.ups.get(d.probes[i].face)
 			if u == nil || laneOf(lanes, u) != nil {
 				continue
 			}

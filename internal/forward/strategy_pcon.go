@@ -103,10 +103,10 @@ func (s *flows) sharesOf(name wire.Name) *shares {
 // has been: that one sees the nonce and refuses.
 func (s *flows) spread(now machine.Time, e *entry) {
 	in := e.ingress()
-	from := s.ups[in]
+	from := s.ups.get(in)
 	var ways []*upstream
 	for _, h := range s.candidates(in, from != nil && from.local, e.interest.Name) {
-		if u := s.ups[h.Face]; u.up {
+		if u := s.ups.get(h.Face); u.up {
 			ways = append(ways, u)
 		}
 	}

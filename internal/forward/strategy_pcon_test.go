@@ -218,7 +218,7 @@ func TestPCONQueue(t *testing.T) {
 // TestPCONInterestMarked: an Interest that leaves by a face whose queue is congested brings its Data a mark.
 func TestPCONInterestMarked(t *testing.T) {
 	r := weighted(t, Config{Strategy: PCON})
-	r.fw.faces[2].link.codel.marking, r.fw.faces[2].link.codel.count = true, 1
+	r.fw.faces.get(2).link.codel.marking, r.fw.faces.get(2).link.codel.count = true, 1
 	for n, want := range []uint64{1, 0} { // one is due
 		r.ask(n)
 		d := wire.Data{Name: segment(n), Content: []byte("x"), SignatureType: wire.SignatureNull}

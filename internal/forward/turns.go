@@ -51,11 +51,13 @@ func (t *turns) activate(l *lane) {
 
 // join puts the group of a downstream face into the round.
 func (t *turns) join(of *ingress) *group {
-	g := &group{}
+	var g *group
 	if n := len(t.spare); n > 0 {
 		g, t.spare = t.spare[n-1], t.spare[:n-1]
+		g.of = of
+	} else {
+		g = &group{of: of}
 	}
-	*g = group{of: of}
 	t.groups[of] = g
 	if t.at == nil {
 		g.prev, g.next, t.at = g, g, g

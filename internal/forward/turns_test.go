@@ -34,7 +34,7 @@ func starve(t *testing.T, span machine.Time, flood func(r *rig, n uint64), answe
 		r.sent[3] = nil
 		r.out.Reset()
 	}
-	return got, r.fw.flows.ups[3].ctrl.Rate()
+	return got, r.fw.flows.ups.get(3).ctrl.Rate()
 }
 
 var honest = wire.MustParseName("/site").Append(wire.TypeGeneric, []byte("good"))
@@ -97,7 +97,7 @@ func TestRefusalsAlone(t *testing.T) {
 			r.data(3, s.name, 10, &wire.Feedback{InterestCapacity: 100, DataCapacity: 100})
 		}
 	}
-	u := r.fw.flows.ups[3]
+	u := r.fw.flows.ups.get(3)
 	if u.ctrl.Advance(r.now); u.ctrl.Rate() != initialRate {
 		t.Errorf("R is %.0f after refusals alone", u.ctrl.Rate())
 	}
