@@ -55,7 +55,7 @@ func (fw *Forwarder) SendControl(now machine.Time, face machine.FaceID, message 
 	}
 	digest := i.ParametersDigest()
 	i.Name = controlName.Clone().Append(wire.TypeParamsDigest, digest[:])
-	p := packet{buf: i.Append(fw.bufs.get()), queued: now}
-	p.wire = p.buf
+	p := fw.bufs.packet(i.Append(fw.bufs.get()))
+	p.queued = now
 	fw.enqueue(face, p)
 }

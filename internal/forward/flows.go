@@ -9,10 +9,10 @@ import (
 	"mars/internal/wire"
 )
 
-// sendData, sendInterest and sendNack say what an outbound packet is.
+// outbound is a packet for the link side.
 type outbound struct {
 	face machine.FaceID
-	p    packet
+	p    *packet
 }
 
 // flows is the flow side of a forwarder.
@@ -233,7 +233,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 		e.interest.PatchHopLimit(e.buf, i.HopLimit-1)
 		e.interest.HopLimit = i.HopLimit - 1
 	}
-	e.hdr.Label, e.hdr.HasLabel, e.hdr.SizeHint = hdr.Label, hdr.HasLabel, hdr.SizeHint
+	e.label, e.labelled = hdr.Label, hdr.HasLabel
 	e.cost = DefaultCost
 	if hdr.SizeHint > 0 {
 		e.cost = float64(min(max(hdr.SizeHint, minCost), bufferSize))
@@ -296,7 +296,8 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	u := s.ups.get(from)
 	s.learn(now, u, e, o, hdr, d)
 	s.uncharge(e)
-	down := packet{buf: body, wire: d.Wire, data: true, queued: now}
+	down := s.bufs.packet(body)
+	down.wire, down.data, down.queued = d.Wire, true, now
 	down.hdr.PathTag, down.hdr.HasPathTag = mixTag(hdr.PathTag, from), true
 	down.hdr.CongestionMark = hdr.CongestionMark
 	if e.flow != nil {
@@ -307,15 +308,15 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	} else {
 		down.hdr.Feedback, down.hdr.HasFeedback = hdr.Feedback, hdr.HasFeedback
 		down.hdr.Convergence, down.hdr.HasConvergence = hdr.Convergence, hdr.HasConvergence
-		s.answered(now, e, u, hdr, &down)
+		s.answered(now, e, u, hdr, down)
 	}
 	for k := range e.in {
 		p := down
-		p.tok = e.in[k].tok
 		if k > 0 {
-			p.buf = append(s.bufs.get(), d.Wire...)
-			p.wire = p.buf
+			p = s.bufs.packet(append(s.bufs.get(), d.Wire...))
+			p.hdr, p.data, p.feedback, p.queued = down.hdr, true, down.feedback, now
 		}
+		p.tok = e.in[k].tok
 		s.out = append(s.out, outbound{e.in[k].face, p})
 	}
 	s.forget(e)
@@ -414,9 +415,8 @@ func (s *flows) fail(e *entry, reason wire.NackReason) {
 }
 
 func (s *flows) nack(to machine.FaceID, tok token, interest []byte, reason wire.NackReason) {
-	p := packet{buf: append(s.bufs.get(), interest...), tok: tok}
-	p.wire = p.buf
-	p.hdr.Nack, p.hdr.NackReason = true, reason
+	p := s.bufs.packet(append(s.bufs.get(), interest...))
+	p.tok, p.hdr.Nack, p.hdr.NackReason = tok, true, reason
 	s.out = append(s.out, outbound{to, p})
 }
 

@@ -309,17 +309,17 @@ func (fw *Forwarder) settleOut() {
 	for i := range fw.flows.out {
 		o := &fw.flows.out[i]
 		fw.enqueue(o.face, o.p)
-		o.p = packet{}
+		o.p = nil
 	}
 	fw.flows.out = fw.flows.out[:0]
 }
 
-func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
+func (fw *Forwarder) enqueue(id machine.FaceID, p *packet) {
 	fc := fw.faces.get(id)
 	switch {
 	case fc == nil || !fc.up:
 		fw.dropped[DropFaceDown]++
-	case !fc.suit(&p):
+	case !fc.suit(p):
 		fw.dropped[DropNack]++
 	case p.data && !p.urgent && !fc.link.pushData(p):
 		fw.dropped[DropDataQueue]++
@@ -331,7 +331,7 @@ func (fw *Forwarder) enqueue(id machine.FaceID, p packet) {
 		fw.setReady(fc)
 		return
 	}
-	fw.bufs.put(p.buf)
+	fw.bufs.drop(p)
 }
 
 // Advance expires pending Interests and looks at the faces whose time has come.
@@ -365,9 +365,9 @@ func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (
 		fw.sleep(fc, at)
 		return 0, machine.NotECT
 	}
-	if !l.busy {
-		p, ok, at := fw.next(now, fc)
-		if !ok {
+	if l.current == nil {
+		p, at := fw.next(now, fc)
+		if p == nil {
 			l.backlog = false
 			fw.sleep(fc, at)
 			return 0, machine.NotECT
@@ -376,26 +376,24 @@ func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (
 	}
 	n := l.emit(buf)
 	fc.n.BytesOut += uint64(max(n, 0))
-	if !l.busy && n > 0 {
-		fw.count(fc, &l.current)
-		fw.bufs.put(l.current.buf)
-		l.current = packet{}
+	if l.sent() {
+		fw.count(fc, l.current)
+		fw.bufs.drop(l.current)
+		l.current = nil
 	}
 	return n, machine.NotECT
 }
 
-func (fw *Forwarder) next(now machine.Time, fc *face) (p packet, ok bool, at machine.Time) {
+// next takes the packet that leaves by a face now. nil: none, and when to ask again.
+func (fw *Forwarder) next(now machine.Time, fc *face) (*packet, machine.Time) {
 	if fc.link.control.len() > 0 {
-		return fc.link.control.pop(), true, 0
+		return fc.link.control.pop(), 0
 	}
-	p, ok, at = fw.flows.pull(now, fc.flow)
-	if ok {
-		return p, true, 0
+	p, at := fw.flows.pull(now, fc.flow)
+	if p == nil && fc.link.data.len() > 0 {
+		return fc.link.data.pop(), 0
 	}
-	if fc.link.data.len() > 0 {
-		return fc.link.data.pop(), true, 0
-	}
-	return p, false, at
+	return p, at
 }
 
 func (fw *Forwarder) count(fc *face, p *packet) {

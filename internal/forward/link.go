@@ -29,11 +29,11 @@ type link struct {
 	control fifo // Nacks and Interests of strategies that don't shape: they go first, being small
 	data    fifo // the Data queue (MARS paper §III-A1): first in, first out, limited only by the drain rate
 
-	current  packet // being sent in fragments
-	busy     bool
+	current  *packet     // being sent, in fragments; nil: none is
+	head     wire.Packet // header of its next fragment; the hop fields ride on the first one only
+	room     int         // bytes of it that the next fragment may carry
 	offset   int
-	fragment int
-	count    int
+	count    int // fragments
 	sequence uint64
 
 	credit   float64 // bytes
@@ -58,7 +58,7 @@ func (l *link) dataCapacity() int {
 
 // pushData admits a Data packet to the Data queue; false: the queue is full and the packet is dropped. It holds twice what
 // feedback calls full: senders learn of a full queue a round trip late, and a chunk dropped costs its consumer 350 ms.
-func (l *link) pushData(p packet) bool {
+func (l *link) pushData(p *packet) bool {
 	if l.data.len() >= 2*l.dataCapacity() {
 		return false
 	}
@@ -66,7 +66,7 @@ func (l *link) pushData(p packet) bool {
 	return true
 }
 
-func (l *link) pushControl(p packet) bool {
+func (l *link) pushControl(p *packet) bool {
 	if l.control.len() >= controlQueue {
 		return false
 	}
@@ -111,7 +111,7 @@ func burst(rate float64, backlog bool, idle machine.Time) float64 {
 }
 
 // load makes p the packet being sent and computes its fragments.
-func (l *link) load(now machine.Time, p packet) {
+func (l *link) load(now machine.Time, p *packet) {
 	if p.data && l.codel != nil && l.codel.marks(now, now-p.queued, l.data.len()) {
 		p.hdr.CongestionMark = 1
 	}
@@ -122,45 +122,29 @@ func (l *link) load(now machine.Time, p packet) {
 		fb.DataSojourn = micros(now - p.queued)
 		fb.Depart, fb.HasDepart = uint32(now/machine.Microsecond), true
 	}
-	l.current, l.busy, l.offset, l.fragment = p, true, 0, 0
-	l.current.hdr.PitToken = nil // set from tok at each use: a packet is copied by value
-	l.count = 1
-	h := l.header(0)
-	if whole := h.HeaderLen(len(p.wire)) + len(p.wire); l.MTU > 0 && whole > l.MTU {
-		l.count = 2 // fragmented headers are longer: they carry Sequence, FragIndex and FragCount
-		first, rest := l.room(0), l.room(1)
-		l.count = 1 + (len(p.wire)-first+rest-1)/rest
+	l.current, l.offset, l.count, l.room = p, 0, 1, len(p.wire)
+	l.head = p.hdr
+	l.head.PitToken = p.tok.bytes()
+	if whole := l.head.HeaderLen(len(p.wire)) + len(p.wire); l.MTU > 0 && whole > l.MTU {
+		// Fragmented headers are longer: they carry Sequence, FragIndex and FragCount.
+		l.head.HasSequence, l.head.FragCount = true, 2
+		rest := wire.Packet{HasSequence: true, FragCount: 2}
+		l.room = l.holds(&l.head)
+		l.count = 1 + (len(p.wire)-l.room+l.holds(&rest)-1)/l.holds(&rest)
 		l.count = max(l.count, 2)
+		l.head.FragCount = uint64(l.count)
 	}
 }
 
-// room is how many bytes of the network packet fragment i may carry.
-func (l *link) room(i int) int {
-	h := l.header(i)
-	return max(l.MTU-h.HeaderLen(l.MTU), 1)
-}
-
-// header is the link header of fragment i. Hop fields ride on the first one only.
-func (l *link) header(i int) wire.Packet {
-	var h wire.Packet
-	if i == 0 {
-		h = l.current.hdr
-		h.PitToken = l.current.tok.bytes()
-	}
-	if l.count > 1 {
-		h.Sequence, h.HasSequence = l.sequence, true
-		h.FragIndex, h.FragCount = uint64(i), uint64(l.count)
-	}
-	return h
-}
+// holds is how many bytes of a network packet fit behind a header.
+func (l *link) holds(h *wire.Packet) int { return max(l.MTU-h.HeaderLen(l.MTU), 1) }
 
 // emit writes the next fragment of the current packet into buf: its length, or −n when buf is too small.
 func (l *link) emit(buf []byte) int {
-	h := l.header(l.fragment)
+	h := &l.head
 	rest := l.current.wire[l.offset:]
-	if l.count > 1 {
-		rest = rest[:min(len(rest), l.room(l.fragment))]
-	}
+	rest = rest[:min(len(rest), l.room)]
+	h.Sequence = l.sequence
 	n := h.HeaderLen(len(rest)) + len(rest)
 	if n > len(buf) {
 		return -n
@@ -168,26 +152,33 @@ func (l *link) emit(buf []byte) int {
 	out := h.AppendHeader(buf[:0], len(rest))
 	out = append(out, rest...)
 	l.offset += len(rest)
-	l.fragment++
 	l.sequence++
-	if l.offset >= len(l.current.wire) {
-		l.busy = false
-	}
 	l.credit -= float64(len(out))
+	switch {
+	case l.count == 1:
+	case h.FragIndex == 0:
+		l.head = wire.Packet{HasSequence: true, FragIndex: 1, FragCount: uint64(l.count)}
+		l.room = l.holds(&l.head)
+	default:
+		h.FragIndex++
+	}
 	return len(out)
 }
+
+// sent tells whether all of the current packet has been.
+func (l *link) sent() bool { return l.offset >= len(l.current.wire) }
 
 // reset drops everything queued, returning buffers to the pool.
 func (l *link) reset(bufs *pool) {
 	for l.control.len() > 0 {
-		bufs.put(l.control.pop().buf)
+		bufs.drop(l.control.pop())
 	}
 	for l.data.len() > 0 {
-		bufs.put(l.data.pop().buf)
+		bufs.drop(l.data.pop())
 	}
-	if l.busy {
-		bufs.put(l.current.buf)
-		l.busy, l.current = false, packet{}
+	if l.current != nil {
+		bufs.drop(l.current)
+		l.current = nil
 	}
 	l.in.reset(bufs)
 }

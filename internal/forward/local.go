@@ -50,8 +50,8 @@ func (fw *Forwarder) TakeCommands(dst []Command) []Command {
 
 // Answer sends a Data packet, encoded, to the application that c came from.
 func (fw *Forwarder) Answer(now machine.Time, c Command, data []byte) {
-	p := packet{buf: append(fw.bufs.get(), data...), tok: makeToken(c.PitToken), data: true, queued: now}
-	p.wire = p.buf
+	p := fw.bufs.packet(append(fw.bufs.get(), data...))
+	p.tok, p.data, p.queued = makeToken(c.PitToken), true, now
 	fw.enqueue(c.Face, p)
 }
 

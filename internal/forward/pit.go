@@ -38,8 +38,9 @@ type entry struct {
 	in  []inRecord
 	out []outRecord
 
-	hdr      wire.Packet // hop fields to send with it: label, size hint
-	cost     float64     // Data bytes it is expected to bring
+	label    wire.Label // to send with it
+	labelled bool       // there is one
+	cost     float64    // Data bytes it is expected to bring
 	flow     *flow
 	elder    *entry // of the same flow
 	younger  *entry
@@ -194,7 +195,7 @@ func (p *pit) remove(e *entry) {
 	if cap(e.in) > keptRecords {
 		e.in = nil
 	}
-	e.in, e.out, e.hdr = e.in[:0], e.out[:0], wire.Packet{}
+	e.in, e.out, e.label, e.labelled = e.in[:0], e.out[:0], wire.Label{}, false
 	p.free = append(p.free, e)
 	p.live--
 }

@@ -238,7 +238,7 @@ func (s *flows) sendProbe(now machine.Time, f *flow, d *discovery) {
 	e := s.pit.insert(buf)
 	s.bufs.put(buf)
 	e.disc, e.owner, e.probe, e.probeIdx = d, f, true, d.index
-	e.hdr.Label, e.hdr.HasLabel = d.label, true
+	e.label, e.labelled = d.label, true
 	e.expiry = now
 	e.addIn(selfFace, false, i.Nonce, token{}, now+probeLifetime*machine.Millisecond)
 	s.pit.wheel.arm(e)
@@ -317,8 +317,8 @@ func (s *flows) answerProbe(now machine.Time, e *entry, c wire.Convergence) {
 			continue
 		}
 		d := wire.Data{Name: e.interest.Name, SignatureType: wire.SignatureNull}
-		p := packet{buf: d.Append(s.bufs.get()), data: true, urgent: true, tok: e.in[k].tok, queued: now}
-		p.wire = p.buf
+		p := s.bufs.packet(d.Append(s.bufs.get()))
+		p.data, p.urgent, p.tok, p.queued = true, true, e.in[k].tok, now
 		p.hdr.Convergence, p.hdr.HasConvergence = c, true
 		s.out = append(s.out, outbound{e.in[k].face, p})
 	}

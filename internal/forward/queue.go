@@ -21,7 +21,7 @@ func makeToken(b []byte) (t token) {
 
 func (t *token) bytes() []byte { return t.b[:t.n] }
 
-// packet is a network packet on its way out of a face.
+// packet is a network packet on its way out of a face. It goes from place to place by its address, and back to the pool.
 type packet struct {
 	buf      []byte // from the pool; wire lies within it
 	wire     []byte // the Interest or Data TLV
@@ -35,16 +35,16 @@ type packet struct {
 
 // fifo is a ring of packets that grows up to what its user admits.
 type fifo struct {
-	ring []packet
+	ring []*packet
 	head int
 	n    int
 }
 
 func (q *fifo) len() int { return q.n }
 
-func (q *fifo) push(p packet) {
+func (q *fifo) push(p *packet) {
 	if q.n == len(q.ring) {
-		grown := make([]packet, max(8, 2*len(q.ring)))
+		grown := make([]*packet, max(8, 2*len(q.ring)))
 		for i := range q.n {
 			grown[i] = q.ring[(q.head+i)%len(q.ring)]
 		}
@@ -54,9 +54,9 @@ func (q *fifo) push(p packet) {
 	q.n++
 }
 
-func (q *fifo) pop() packet {
+func (q *fifo) pop() *packet {
 	p := q.ring[q.head]
-	q.ring[q.head] = packet{}
+	q.ring[q.head] = nil
 	q.head = (q.head + 1) % len(q.ring)
 	q.n--
 	return p
@@ -70,8 +70,30 @@ func micros(d machine.Time) uint32 {
 // bufferSize holds the largest NDN packet (8800 B) and is what every packet buffer has.
 const bufferSize = wire.MaxPacket
 
-// pool recycles packet buffers: none is allocated in steady state.
-type pool struct{ free [][]byte }
+// pool recycles packets and their buffers: none is allocated in steady state.
+type pool struct {
+	free    [][]byte
+	packets []*packet
+}
+
+// packet is an empty packet that holds encoded, in a buffer of the pool.
+func (p *pool) packet(encoded []byte) *packet {
+	n := len(p.packets)
+	if n == 0 {
+		return &packet{buf: encoded, wire: encoded}
+	}
+	q := p.packets[n-1]
+	p.packets = p.packets[:n-1]
+	q.buf, q.wire = encoded, encoded
+	return q
+}
+
+// drop takes a packet back with its buffer.
+func (p *pool) drop(q *packet) {
+	p.put(q.buf)
+	*q = packet{}
+	p.packets = append(p.packets, q)
+}
 
 func (p *pool) get() []byte {
 	if n := len(p.free); n > 0 {

@@ -62,7 +62,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 		}
 	}
 	e.disc = d
-	e.hdr.Label, e.hdr.HasLabel = d.label, true
+	e.label, e.labelled = d.label, true
 	if name.Kind == wire.Discovery {
 		tier, _, ok := name.Probe()
 		if !ok || tier > maxIndex {
@@ -248,28 +248,28 @@ func (s *flows) wakeShortest(now machine.Time, e *entry) bool {
 }
 
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
-func (s *flows) pull(now machine.Time, u *upstream) (p packet, ok bool, again machine.Time) {
+func (s *flows) pull(now machine.Time, u *upstream) (p *packet, again machine.Time) {
 	if u.turns.at == nil || !u.up {
 		u.backlog = false
-		return p, false, machine.Never
+		return nil, machine.Never
 	}
 	if ok, at := u.affords(now); !ok {
 		// Several Interests may have been queued before this face was asked: others may take what it can't.
 		if e := u.turn().oldest(); e != nil {
 			s.wakeShortest(now, e)
 		}
-		return p, false, at
+		return nil, at
 	}
 	e := u.pull()
 	if e == nil {
 		u.backlog = false
-		return p, false, machine.Never
+		return nil, machine.Never
 	}
-	return s.send(now, u, e, true), true, 0
+	return s.send(now, u, e, true), 0
 }
 
 // send records that e leaves by u and builds the packet.
-func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packet {
+func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) *packet {
 	if n := len(e.out); n > 0 && e.out[n-1].nonce == e.interest.Nonce {
 		e.setNonce(s.rand.Uint32()) // or a node that both ways lead to would take it for a loop
 	}
@@ -290,8 +290,8 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) packe
 	if shaped {
 		u.onSent(now, e.cost)
 	}
-	p := packet{buf: append(s.bufs.get(), e.buf...), hdr: e.hdr, tok: e.token(), queued: now}
-	p.wire = p.buf
+	p := s.bufs.packet(append(s.bufs.get(), e.buf...))
+	p.hdr.Label, p.hdr.HasLabel, p.tok, p.queued = e.label, e.labelled, e.token(), now
 	p.hdr.SizeHint = uint64(e.cost) // known or not: a field of ours is how the peer knows us (ADR 0007)
 	return p
 }
@@ -334,7 +334,7 @@ func (s *flows) reconsider(f *flow) {
 		}
 		if f.source && len(f.epochs) > 0 && e.disc != f.epochs[0] {
 			e.disc = f.epochs[0]
-			e.hdr.Label = e.disc.label
+			e.label = e.disc.label
 		}
 		if !e.possible() {
 			s.drop(DropNoRoute)
