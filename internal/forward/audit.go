@@ -89,7 +89,7 @@ func (a *Auditor) entry(now machine.Time, s *flows, e *entry) string {
 		return ""
 	}
 	for i := range e.in {
-		if u := s.ups[e.in[i].face]; e.flow.source && u != nil && !u.local {
+		if u := s.ups.get(e.in[i].face); e.flow.source && u != nil && !u.local {
 			return fmt.Sprintf("a source took an Interest of its own flow from face %d", u.face)
 		}
 	}
