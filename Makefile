@@ -7,7 +7,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 export GO RACE FUZZTIME
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 build: ## the static binary bin/mars
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/mars ./cmd/mars
@@ -30,10 +30,13 @@ acceptance: ## tests with real processes, sockets and namespaces
 bench: ## benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+bench-protocol: ## the studies in small; keeps their key figures in bench/protocol.csv under the commit
+	@scripts/bench-protocol
+
 setup: ## install what the tests need, or say which of them will skip
 	@scripts/setup
 
 check: ## what every change must pass: setup, lint, test, fuzz, with the time of each
 	@scripts/check
 
-.PHONY: help build fmt lint test fuzz acceptance bench setup check
+.PHONY: help build fmt lint test fuzz acceptance bench bench-protocol setup check

@@ -20,6 +20,7 @@ type reportFlags struct {
 	out     string
 	svg     string
 	compare string
+	medians bool
 	quiet   bool
 }
 
@@ -48,6 +49,7 @@ RESULT is a result.json, a directory that holds one, or a directory of such dire
 	fl.StringVarP(&f.out, "output", "o", "", "write to `FILE`: a page for .html, a row per run and metric for .csv; - is a page on the standard output (default: report.html)")
 	fl.StringVar(&f.svg, "svg", "", "write every picture as SVG to the directory `DIR`")
 	fl.StringVar(&f.compare, "compare", "", "also show how the result differs, seed by seed, from an earlier `RESULT`")
+	fl.BoolVar(&f.medians, "medians", false, "in a .csv: a row per system with its medians, instead of one per run and metric")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
 	return c
 }
@@ -60,6 +62,8 @@ func (f *reportFlags) run(c *cobra.Command, args []string) error {
 	write := func(w io.Writer, results []*scenario.Result) error { return report.HTML(w, results, difference) }
 	switch ext := strings.ToLower(filepath.Ext(f.out)); {
 	case f.out == "", f.out == "-", ext == ".html", ext == ".htm":
+	case ext == ".csv" && f.medians:
+		write = report.Medians
 	case ext == ".csv":
 		write = report.CSV
 	default:

@@ -39,6 +39,37 @@ func CSV(w io.Writer, results []*scenario.Result) error {
 	return c.Error()
 }
 
+// Medians writes one row per system at a point: how many seeds and unfinished flows, and the median of every metric.
+func Medians(w io.Writer, results []*scenario.Result) error {
+	c := csv.NewWriter(w)
+	head := []string{"scenario", "parameters", "system", "seeds", "unfinished"}
+	for _, m := range scenario.Metrics() {
+		head = append(head, m.Name)
+	}
+	if err := c.Write(head); err != nil {
+		return err
+	}
+	for _, r := range results {
+		for i := range r.Points {
+			for _, s := range r.Points[i].Systems {
+				row := []string{r.Scenario, paramsCSV(&r.Points[i]), s.Name, strconv.Itoa(len(s.Runs)), strconv.Itoa(s.Summary.Unfinished)}
+				for _, m := range scenario.Metrics() {
+					text := ""
+					if v := s.Summary.Metric(m.Name).Median; v != -1 {
+						text = strconv.FormatFloat(v, 'g', 6, 64)
+					}
+					row = append(row, text)
+				}
+				if err := c.Write(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
 // paramsCSV writes the parameters of a point so that programs can split them: loss=0.01;size=1000.
 func paramsCSV(p *scenario.Point) (text string) {
 	for _, name := range slices.Sorted(maps.Keys(p.Params)) {

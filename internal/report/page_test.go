@@ -127,3 +127,24 @@ func TestCSV(t *testing.T) {
 		t.Errorf("%d values aren't known", empty)
 	}
 }
+
+// TestMedians: a row per system at a point.
+func TestMedians(t *testing.T) {
+	var b bytes.Buffer
+	if err := Medians(&b, []*scenario.Result{sample(true)}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&b).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 1+2*2 || len(rows[0]) != 5+len(scenario.Metrics()) {
+		t.Fatalf("%d rows of %d", len(rows), len(rows[0]))
+	}
+	if got := strings.Join(rows[1][:6], " "); got != "sample loss=0 MARS-paper 2 0 4" {
+		t.Error(got)
+	}
+	if got := strings.Join(rows[2][:6], " "); got != "sample loss=0 best-route 2 2 " {
+		t.Error(got)
+	}
+}
