@@ -19,6 +19,7 @@ import (
 type reportFlags struct {
 	out     string
 	svg     string
+	png     string
 	compare string
 	medians bool
 	quiet   bool
@@ -48,6 +49,7 @@ RESULT is a result.json, a directory that holds one, or a directory of such dire
 	fl := c.Flags()
 	fl.StringVarP(&f.out, "output", "o", "", "write to `FILE`: a page for .html, a row per run and metric for .csv; - is a page on the standard output (default: report.html)")
 	fl.StringVar(&f.svg, "svg", "", "write every picture as SVG to the directory `DIR`")
+	fl.StringVar(&f.png, "png", "", "write every picture as PNG to the directory `DIR`")
 	fl.StringVar(&f.compare, "compare", "", "also show how the result differs, seed by seed, from an earlier `RESULT`")
 	fl.BoolVar(&f.medians, "medians", false, "in a .csv: a row per system with its medians, instead of one per run and metric")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no summary")
@@ -55,7 +57,7 @@ RESULT is a result.json, a directory that holds one, or a directory of such dire
 }
 
 func (f *reportFlags) run(c *cobra.Command, args []string) error {
-	if f.out == "" && f.svg == "" {
+	if f.out == "" && f.svg == "" && f.png == "" {
 		f.out = "report.html"
 	}
 	var difference *scenario.Comparison
@@ -67,7 +69,7 @@ func (f *reportFlags) run(c *cobra.Command, args []string) error {
 	case ext == ".csv":
 		write = report.CSV
 	default:
-		return usage(c, "-o %s: it must end in .html or .csv; for pictures give --svg DIR", f.out)
+		return usage(c, "-o %s: it must end in .html or .csv; for pictures give --svg DIR or --png DIR", f.out)
 	}
 	var results []*scenario.Result
 	for _, a := range args {
@@ -91,6 +93,15 @@ func (f *reportFlags) run(c *cobra.Command, args []string) error {
 	}
 	if f.svg != "" {
 		if err := writeFiles(f.svg, report.SVG(results)); err != nil {
+			return err
+		}
+	}
+	if f.png != "" {
+		images, err := report.PNG(results)
+		if err != nil {
+			return err
+		}
+		if err := writeFiles(f.png, images); err != nil {
 			return err
 		}
 	}

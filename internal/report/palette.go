@@ -46,8 +46,8 @@ var looks = []look{
 	{"s7", 3, "5 2 1 2"},
 }
 
-// fixed gives the systems that are compared most their look, so that it is the same in every report.
-var fixed = map[string]int{
+// habitual gives the systems that are compared most their look, so that it is the same in every report.
+var habitual = map[string]int{
 	"MARS-paper": 0, "MARS": 0, "PCON": 1, "best-route": 4, "MARS-everywhere-paper": 2, "MARS-everywhere": 2,
 	"MARS-ENDPOINT-paper": 3, "MARS-ENDPOINT": 3, "MARS-IP-paper": 5, "MARS-IP": 5, "QSF-like": 6,
 	"MPQUIC-Oracle": 2, "MPTCP-Oracle": 3, "MPQUIC-ECMP": 5, "MPTCP-ECMP": 6,
@@ -65,7 +65,7 @@ func assign(systems []string) map[string]look {
 		byName[name] = looks[i]
 	}
 	for _, s := range systems {
-		if i, ok := fixed[s]; ok && !slices.Contains(used, i) {
+		if i, ok := habitual[s]; ok && !slices.Contains(used, i) {
 			take(s, i)
 		}
 	}
