@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -115,10 +116,14 @@ func (n *Node) attached(now machine.Time, id machine.FaceID) {
 
 // noNode is the error of a socket where no node answers.
 func noNode(path string, err error) error {
-	return &Error{
+	e := &Error{
 		Op: "use the node at " + path, Kind: ErrTimeout, Err: err,
 		Next: "start it with mars node, or leave it out with --socket none",
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Kind, e.Next = nil, "join the group that owns the socket, or leave the node out with --socket none"
+	}
+	return e
 }
 
 // id is the identifier of the node of this host. The next one has another; this one's flows go on.

@@ -82,6 +82,8 @@ type shell struct {
 	dir string
 	env []string
 	at  string // address of its own producer, for tests that need one later
+
+	apps int // attached so far
 }
 
 func newShell(t *testing.T) *shell {
