@@ -20,7 +20,8 @@ func TestNoNode(t *testing.T) {
 		{syscall.EACCES, false, "join the group that owns the socket"},
 	} {
 		err := noNode("/run/x", fmt.Errorf("dial: %w", c.err))
-		if errors.Is(err, ErrTimeout) != c.temporary || !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.next) {
+		var e *Error
+		if errors.Is(err, ErrTimeout) != c.temporary || !errors.Is(err, c.err) || !errors.As(err, &e) || !strings.Contains(e.Next, c.next) {
 			t.Errorf("%v: %v", c.err, err)
 		}
 	}
