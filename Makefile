@@ -27,6 +27,9 @@ fuzz: ## fuzz every decoder for FUZZTIME (3s) each
 acceptance: ## tests with real processes, sockets and namespaces
 	$(GO) test -tags acceptance -count=1 -timeout 45m -v ./acceptance/...
 
+planted: ## the swarm must find every planted bug
+	$(GO) test -tags planted -run TestPlanted -count=1 -timeout 8m -v ./internal/swarm
+
 bench: ## benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
@@ -39,4 +42,4 @@ setup: ## install what the tests need, or say which of them will skip
 check: ## what every change must pass: setup, lint, test, fuzz, with the time of each
 	@scripts/check
 
-.PHONY: help build fmt lint test fuzz acceptance bench bench-protocol setup check
+.PHONY: help build fmt lint test fuzz acceptance planted bench bench-protocol setup check

@@ -35,6 +35,7 @@ const (
 
 // flow is all that one consumer fetches from one producer prefix.
 type flow struct {
+	heard   machine.Time // when Data came last
 	dest    wire.Name
 	ctrl    cc.Paper // Algorithm 1, per flow
 	window  float64  // W, chunks
@@ -182,6 +183,7 @@ func (f *flow) onData(now machine.Time, p *pending, size int, fb *wire.Feedback)
 		f.rtt.add(now - p.asked)
 	}
 	f.returned(p)
+	f.heard = now
 	f.recent.add(now)
 	f.window = min(f.window+1/f.window, maxWindow)
 	f.ctrl.OnDelivered(now, float64(size))

@@ -9,6 +9,10 @@ import (
 const (
 	fastAge   = 350 * machine.Millisecond
 	fastLater = 8
+	// After so many transmissions, and timeouts without any Data, the network may carry no whole chunk at this rate. Without Data
+	// nothing else would lower it: fragments of many chunks can crowd each other out of a short queue for ever.
+	collapsed = 3
+	crowd     = 4 // Interests in flight that crowd nobody
 )
 
 // returned records that p was answered. It counts where it was first sent: the answer may be to that transmission, and
@@ -36,6 +40,9 @@ func (f *flow) lossAt(p *pending) machine.Time {
 // overtaken come to the first one first.
 func (f *flow) detect(now machine.Time) {
 	for f.first != nil && f.lossAt(f.first) <= now {
+		if f.first.tries >= collapsed && f.inflight > crowd && now-f.heard > collapsed*f.rtt.rto() {
+			f.ctrl.OnCongestion(now)
+		}
 		f.lose(f.first, now)
 	}
 }

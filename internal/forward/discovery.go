@@ -399,6 +399,9 @@ func (d *discovery) latch(index, room int, tierConv, nodeConv bool) (c wire.Conv
 	mine.node = mine.node || nodeConv
 	if planted.Is(planted.FlagsFall) {
 		mine.node = nodeConv
+		if !tierConv {
+			mine.tier = -1
+		}
 	}
 	for _, o := range d.done {
 		if o.room >= room {

@@ -26,7 +26,7 @@ func (s *flows) forward(now machine.Time, e *entry, last wire.NackReason) {
 	case PCON, QSF:
 		s.spread(now, e)
 	default:
-		s.bestRoute(now, e, last)
+		s.bestRoute(now, e, last, true)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 
 // bestRoute sends an Interest by the nearest next hop that hasn't been tried (NFD's best-route: a retransmission, or a
 // Nack, moves on to the next one; when all have been tried, to the one tried longest ago). When every next hop has
-// refused, the downstream gets the last refusal.
-func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason) {
+// refused, the downstream gets the last refusal. again: a downstream asks, maybe once more; then those that have refused may be
+// tried again, since retransmissions can keep an entry alive for longer than what was refused holds, and nodes that wait for each other
+// would do so for ever.
+func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason, again bool) {
 	in := &e.in[0]
 	down := s.ups.get(in.face)
 	hops := s.candidates(in.face, down != nil && down.local, e.interest.Name)
@@ -24,7 +26,7 @@ func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason) {
 			best = u
 			break
 		}
-		if !o.dead && (best == nil || o.sent < oldest) {
+		if (again || !o.dead) && (best == nil || o.sent < oldest) {
 			best, oldest = u, o.sent
 		}
 	}

@@ -50,7 +50,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 		}
 		s.setHopLimit(e, uint8(d.room))
 	} else {
-		if f.source && s.cfg.faults&faultSource == 0 && !planted.Is(planted.OwnFlow) {
+		if f.source && s.cfg.faults&faultSource == 0 {
 			s.drop(DropLoop)
 			s.fail(e, wire.NackLoop)
 			return true
@@ -90,7 +90,7 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 func (s *flows) uphill(now machine.Time, in machine.FaceID, e *entry, hdr *wire.Packet) bool {
 	f := s.flowOf(now, in, wire.SplitFlow(e.interest.Name))
 	if f.source {
-		return s.cfg.faults&faultSource == 0 && !planted.Is(planted.OwnFlow)
+		return s.cfg.faults&faultSource == 0
 	}
 	if !hdr.HasLabel {
 		return false // no MARS node (protocol.md §3)
@@ -182,7 +182,7 @@ func (s *flows) express(now machine.Time, e *entry, again bool) {
 	if again && len(e.out) > 0 {
 		e.avoid, e.lost = e.out[len(e.out)-1].face, true
 	}
-	if !again && e.flow.live >= s.cfg.InterestQueue {
+	if !again && e.flow.live >= s.cfg.InterestQueue && !planted.Is(planted.QueueOverflow) {
 		s.drop(DropInterestQueue)
 		s.fail(e, wire.NackCongestion)
 		return

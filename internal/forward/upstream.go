@@ -3,7 +3,6 @@ package forward
 import (
 	"mars/cc"
 	"mars/internal/machine"
-	"mars/internal/planted"
 )
 
 // Upstream defaults: what profile `paper` leaves open at forwarders.
@@ -127,7 +126,7 @@ func (u *upstream) onSent(now machine.Time, cost float64) {
 // onHeard notes that the peer answered anything at all; it ends a suspension.
 func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 	u.silentSince = now
-	if !u.suspended || planted.Is(planted.NoResume) {
+	if !u.suspended {
 		return false
 	}
 	u.suspended, u.backoff = false, 0

@@ -20,15 +20,14 @@ const (
 	ProbeTimerOff     // a new epoch sets no timer for its probes
 	FlightLeak        // lost Interests count as in flight for ever
 	QueueLeak         // an Interest that ends while it waits stays counted in its queue
-	OwnFlow           // a source takes its own flow's Interests from others
+	QueueOverflow     // an Interest queue has no end
 	FragmentMix       // fragments of different packets are put together
-	NoResume          // a suspended face that answers stays suspended
 	bugs
 )
 
 var names = [bugs]string{
 	"none", "label-check-off", "pit-leak", "double-chunk", "stale-epoch", "flags-fall", "repaired-delay", "same-dead-face",
-	"charge-lost", "nonce-check-off", "probe-timer-off", "flight-leak", "queue-leak", "own-flow", "fragment-mix", "no-resume",
+	"charge-lost", "nonce-check-off", "probe-timer-off", "flight-leak", "queue-leak", "queue-overflow", "fragment-mix",
 }
 
 func (b Bug) String() string { return names[b] }
