@@ -18,6 +18,7 @@ type flow struct {
 	minRTT    Time
 	recover   Time // data sent up to then belongs to the last congestion event
 	reacted   bool // recover counts
+	fast      bool // that event was no timeout: nothing grows until it is over (RFC 6582)
 	start     hystart
 	curve     curve
 	runs      runs
@@ -123,7 +124,7 @@ func (c *conn) OnAck(now Time, s Subflow, a Ack) {
 		c.congested(now, f, a.Sent, f.window)
 		return
 	}
-	if a.AppLimited || f.reacted && a.Sent <= f.recover { // nothing grows in recovery (RFC 6582)
+	if a.AppLimited || f.fast && a.Sent <= f.recover {
 		return
 	}
 	if f.slowStart() {
@@ -168,8 +169,8 @@ func (c *conn) congested(now Time, f *flow, sent Time, base float64) {
 	if f.reacted && sent <= f.recover {
 		return
 	}
-	f.reacted, f.recover = true, now
 	f.save()
+	f.reacted, f.fast, f.recover = true, true, now
 	f.runs.lost()
 	f.window = min(f.window, bounded(c.rule.cut(c, f, base), floorPackets))
 	f.threshold = max(f.window, floorPackets)
@@ -191,7 +192,7 @@ func (c *conn) OnTimeout(now Time, s Subflow) {
 		f.runs.lost()
 		f.threshold = bounded(c.rule.cut(c, f, f.window), floorPackets)
 	}
-	f.window, f.reacted, f.recover = leastPackets, true, now
+	f.window, f.reacted, f.fast, f.recover = leastPackets, true, false, now
 	f.start = hystart{done: true} // RFC 9406 §4.3: for the initial slow start
 }
 
@@ -203,7 +204,7 @@ func (c *conn) OnUndo(_ Time, s Subflow) {
 	}
 	f.window, f.threshold = max(f.window, f.before.window), max(f.threshold, f.before.threshold)
 	f.curve, f.runs = f.before.curve, f.before.runs
-	f.before.ok, f.reacted = false, false
+	f.before.ok, f.reacted, f.fast = false, false, false
 }
 
 // Cwnd implements Controller.

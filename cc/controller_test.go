@@ -140,6 +140,23 @@ func TestControllerUndo(t *testing.T) {
 	}
 }
 
+// TestControllerAfterTimeout: the acknowledgement of what was sent again at the timeout itself opens the window (RFC 5681 §3.1).
+func TestControllerAfterTimeout(t *testing.T) {
+	for _, name := range []string{"reno", "cubic", "lia", "ba-mpcubic"} {
+		c := must(name)
+		s := c.AddSubflow(0)
+		c.OnTimeout(100, s)
+		c.OnAck(200, s, Ack{Bytes: testMSS, Sent: 100})
+		if c.Cwnd(s) != 2*testMSS {
+			t.Errorf("%s: window %d", name, c.Cwnd(s))
+		}
+		c.OnLoss(210, s, Loss{Bytes: testMSS, Sent: 90}) // of before the timeout: it has been answered
+		if c.Cwnd(s) != 2*testMSS {
+			t.Errorf("%s: an old loss left %d", name, c.Cwnd(s))
+		}
+	}
+}
+
 // TestControllerAppLimited: a window that isn't used doesn't grow (RFC 9438 §5.8).
 func TestControllerAppLimited(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "lia", "u-mpcubic"} {
