@@ -62,6 +62,14 @@ func TestFaults(t *testing.T) {
 		{"farther", scenario.Fault{Kind: scenario.SetDelay, Link: 0, Value: 0.05}, true, nil},
 		{"lossy", scenario.Fault{Kind: scenario.SetLoss, Link: 0, Value: 0.02}, false, func(w *world) bool { return w.net.links[0].losses+w.net.links[1].losses > 0 }},
 		{"relay restarts", scenario.Fault{Kind: scenario.Restart, Node: 1}, false, nil},
+		{"bursts", scenario.Fault{Kind: scenario.SetBurst, Link: 0, Value: 0.5}, false, func(w *world) bool { return w.net.links[0].losses+w.net.links[1].losses > 0 }},
+		{"reordered", scenario.Fault{Kind: scenario.Reorder, Link: 0, Value: 0.02}, false, func(w *world) bool { return w.net.late.seq > 0 }},
+		{"duplicated", scenario.Fault{Kind: scenario.Duplicate, Link: 0, Value: 0.02}, false, func(w *world) bool { return w.net.late.seq > 0 }},
+		{"corrupted", scenario.Fault{Kind: scenario.Corrupt, Link: 0, Value: 0.02}, false, func(w *world) bool { return w.flows[0].corrupt > 0 }},
+		{"smaller MTU", scenario.Fault{Kind: scenario.SetMTU, Link: 0, Value: 600}, true, func(w *world) bool { return w.net.links[1].losses > 0 }},
+		{"deaf consumer", scenario.Fault{Kind: scenario.Deaf, Link: 0, Node: 0}, true, func(w *world) bool { return w.net.links[1].losses > 0 && w.net.links[0].losses == 0 }},
+		{"stale feedback", scenario.Fault{Kind: scenario.Stale, Link: 0}, false, func(w *world) bool { return w.net.links[1].mischief.have }},
+		{"fast clock", scenario.Fault{Kind: scenario.Skew, Node: 1, Value: 0.05}, false, func(w *world) bool { return w.net.hosts[1].local(2e9) > 2e9 }},
 		{"producer restarts", scenario.Fault{Kind: scenario.Restart, Node: 3}, false, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
