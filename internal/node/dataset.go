@@ -97,7 +97,7 @@ func (d *dataset) segment(n uint64) []byte {
 func (n *Node) lister(what string) func(now machine.Time) [][]byte {
 	switch what {
 	case "faces/list":
-		return n.listFaces
+		return func(machine.Time) [][]byte { return n.listFaces(&wire.FaceFilter{}) }
 	case "rib/list":
 		return n.listRIB
 	case "fib/list":
@@ -112,7 +112,8 @@ func (n *Node) lister(what string) func(now machine.Time) [][]byte {
 	return nil
 }
 
-func (n *Node) listFaces(machine.Time) (all [][]byte) {
+// listFaces tells the faces that a filter wants.
+func (n *Node) listFaces(wanted *wire.FaceFilter) (all [][]byte) {
 	for _, s := range n.fw.Stats(nil) {
 		if !s.Up {
 			continue
@@ -123,7 +124,9 @@ func (n *Node) listFaces(machine.Time) (all [][]byte) {
 			OutInterests: s.InterestsOut, OutData: s.DataOut, OutNacks: s.NacksOut, InBytes: s.BytesIn, OutBytes: s.BytesOut,
 		}
 		f.URI, f.LocalURI = n.faceURIs(s.ID, s.Local)
-		all = append(all, f.Append(nil))
+		if wanted.Matches(&f) {
+			all = append(all, f.Append(nil))
+		}
 	}
 	return all
 }

@@ -98,6 +98,15 @@ func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 		n.fw.Refuse(c, wire.NackNoRoute)
 		return
 	}
+	if what == "faces/query" {
+		var wanted wire.FaceFilter
+		if wanted.Decode(params.Value) != nil {
+			n.fw.Refuse(c, wire.NackNoRoute)
+			return
+		}
+		n.publish(now, c, i, rest, func(machine.Time) [][]byte { return n.listFaces(&wanted) })
+		return
+	}
 	r := n.execute(now, c.Face, what, params.Value, i, rest)
 	d := wire.Data{Name: i.Name, Content: r.Append(nil)}
 	if sign(&d); d.Len() <= wire.MaxPacket {

@@ -37,13 +37,7 @@ type FaceStatus struct {
 
 // Append encodes the entry.
 func (f *FaceStatus) Append(dst []byte) []byte {
-	scope, persistency := uint64(0), uint64(0)
-	if f.Local {
-		scope = 1
-	}
-	if f.OnDemand {
-		persistency = 1
-	}
+	scope, persistency := f.scopeAndPersistency()
 	b := AppendNaturalTLV(nil, parameterTypes[ParamFaceID], f.ID)
 	b = AppendTLV(b, typeURI, []byte(f.URI))
 	b = AppendTLV(b, typeLocalURI, []byte(f.LocalURI))
@@ -58,6 +52,16 @@ func (f *FaceStatus) Append(dst []byte) []byte {
 	b = AppendNaturalTLV(b, 0x95, f.OutBytes)
 	b = AppendNaturalTLV(b, parameterTypes[ParamFlags], f.Flags)
 	return AppendTLV(dst, typeEntry, b)
+}
+
+func (f *FaceStatus) scopeAndPersistency() (scope, persistency uint64) {
+	if f.Local {
+		scope = 1
+	}
+	if f.OnDemand {
+		persistency = 1
+	}
+	return scope, persistency
 }
 
 // appendCounters appends the packet counters that faces and the forwarder have, in the order that clients read them.
