@@ -100,6 +100,8 @@ type batch struct {
 	start time.Time
 	sum   Progress
 
+	spare sync.Pool // see destStore
+
 	mu   sync.Mutex
 	live map[*transfer]struct{}
 }
@@ -265,7 +267,7 @@ func (b *batch) file(ctx context.Context, out *outcome) error {
 		out.Present = true // as rsync judges it; nobody is asked
 		return nil
 	}
-	st := &destStore{dir: b.dest, file: out.File, fileStore: fileStore{fresh: b.o.Fresh}}
+	st := &destStore{dir: b.dest, file: out.File, spare: &b.spare, fileStore: fileStore{fresh: b.o.Fresh}}
 	t, err := b.n.begin(fetch.Request{Name: out.name, Stall: machine.Time(b.o.Stall)}, st)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
+	"sync"
 
 	"mars/internal/disk"
 	"mars/internal/fetch"
@@ -186,7 +188,7 @@ func (m *memoryStore) open(_ context.Context, o fetch.Object) (func(int64) bool,
 	if o.Layout.Size > m.most {
 		return nil, false, fmt.Errorf("%d bytes: %w", o.Layout.Size, errTooLarge)
 	}
-	m.chunk, m.content = int64(o.Layout.ChunkSize), make([]byte, o.Layout.Size)
+	m.chunk, m.content = int64(o.Layout.ChunkSize), slices.Grow(m.content[:0], int(o.Layout.Size))[:o.Layout.Size]
 	return nil, false, nil
 }
 
@@ -208,6 +210,7 @@ type destStore struct {
 	dir   *disk.Dest
 	file  string
 	mtime int64
+	spare *sync.Pool // *[]byte: contents of small files that are on disk
 }
 
 // smallFile is the largest file that needs no journal, bytes: what a kill loses of it is fetched again in no time.
@@ -223,6 +226,9 @@ func (d *destStore) open(ctx context.Context, o fetch.Object) (func(int64) bool,
 		return nil, false, err
 	}
 	if d.most = smallFile; o.Layout.Size <= d.most {
+		if spare, ok := d.spare.Get().(*[]byte); ok {
+			d.content = *spare
+		}
 		return d.memoryStore.open(ctx, o)
 	}
 	p, err := d.dir.Partial(d.file, identityOf(o))
@@ -254,7 +260,9 @@ func (d *destStore) finish() error {
 	if d.partial != nil {
 		return d.fileStore.finish()
 	}
-	return d.dir.Put(d.file, d.content, d.mtime)
+	err := d.dir.Put(d.file, d.content, d.mtime)
+	d.spare.Put(&d.content)
+	return err
 }
 
 func (d *destStore) close() error { return d.fileStore.close() }

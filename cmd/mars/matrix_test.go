@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // trouble is one row of the error matrix: what is wrong, and what the program must say, return and leave behind.
@@ -132,6 +133,10 @@ var matrix = []trouble{
 		args: "get /site/small --via {fast}", says: []string{"starting anew: the journal is damaged"}, left: "small", content: map[string]string{"small": object},
 	},
 	{
+		name: "journal is a pipe", prepare: func(s *shell) { s.must(syscall.Mkfifo(s.path("small"+journalOf), 0o600)) },
+		args: "get /site/small --via {fast}", code: 1, says: []string{"not a regular file; remove it"}, left: "small" + journalOf,
+	},
+	{
 		name: "one of several fails",
 		args: "get /site/small /site/gone --via {fast}", code: 3, says: []string{"mars: get /site/gone: not found", "1 file, 1 failed", "1 of 2 objects failed"}, left: "small", content: map[string]string{"small": object},
 	},
@@ -161,6 +166,24 @@ var matrix = []trouble{
 		name: "served file shrinks",
 		args: "get /site/object --via {own}", during: func(s *shell, _ *process) { s.must(os.Truncate(s.path("served/object"), 1000)) },
 		code: 5, says: []string{"the object changed during the fetch\n"}, left: "object" + journalOf + " object" + partOf,
+	},
+	{
+		name: "the clock jumps", // the file's time is ahead of ours then, and its bytes are the same
+		args: "get /site/object --via {own}", during: func(s *shell, _ *process) {
+			ahead := time.Now().Add(time.Hour)
+			s.must(os.Chtimes(s.path("served/object"), ahead, ahead))
+		},
+		says: []string{""}, left: "object",
+	},
+	{
+		name: "partial file is cut short",
+		args: "get /site/object --via {own}", during: func(s *shell, _ *process) { s.must(os.Truncate(s.path("object"+partOf), 1000)) },
+		code: 1, says: []string{"was changed by another program", "run the same command again"}, left: "object" + journalOf + " object" + partOf,
+	},
+	{
+		name: "partial file has a second name",
+		args: "get /site/object --via {own}", during: func(s *shell, _ *process) { s.must(os.Link(s.path("object"+partOf), s.path("other"))) },
+		code: 1, says: []string{"has a second name (a hard link); remove it"}, left: "object" + journalOf + " object" + partOf + " other",
 	},
 	{
 		name: "served file is removed", // it is open, so it lives on until nobody wants it

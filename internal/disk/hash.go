@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"mars/internal/wire"
@@ -50,7 +51,14 @@ func (t *Tree) hashOnce(f *os.File, path string, state stamp) (*wire.Manifest, e
 		progress = func(string, int64, int64) {}
 	}
 	b := wire.NewManifestBuilder(t.opts.ChunkSize)
-	buf := make([]byte, min(state.size+1, hashBuffer)) // one more, so that one read also finds the end
+	pooled, ok := t.buffers.Get().(*[]byte)
+	if !ok {
+		pooled = new([]byte)
+	}
+	defer t.buffers.Put(pooled)
+	most := int(min(state.size+1, hashBuffer)) // one more, so that one read also finds the end
+	*pooled = slices.Grow((*pooled)[:0], most)
+	buf := (*pooled)[:most]
 	for done := int64(0); ; {
 		progress(path, done, state.size)
 		n, err := f.ReadAt(buf, done)

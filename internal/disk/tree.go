@@ -33,6 +33,7 @@ type Tree struct {
 	quick   chan struct{} // and of others, which don't wait for large ones
 	stop    chan struct{} // closed by Close
 	uses    atomic.Int64  // counts ReadChunk calls: the clock of eviction
+	buffers sync.Pool     // *[]byte, for hashing: with many small files fresh memory would cost as much as the hash
 
 	mu      sync.Mutex
 	current map[string]*Version // by path: the last hashed state of each file
