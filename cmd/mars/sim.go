@@ -216,6 +216,9 @@ func (f *simFlags) show(c *cobra.Command, r, before *scenario.Result) error {
 		if err := writeResult(filepath.Join(f.out, resultFile), r); err != nil {
 			return err
 		}
+		if !f.quiet {
+			fmt.Fprintf(c.ErrOrStderr(), "%s is written; `mars report %s` makes a page of it\n", filepath.Join(f.out, resultFile), f.out)
+		}
 	}
 	if before != nil {
 		d, err := scenario.Compare(before, r)
@@ -289,7 +292,7 @@ func newSimProgress(w *os.File, name string, quiet bool) *simProgress {
 	return p
 }
 
-// tell is called once per run, never twice at the same time.
+// tell is called before the first run and once per run, never twice at the same time.
 func (p *simProgress) tell(done, total int) {
 	switch {
 	case p.quiet:

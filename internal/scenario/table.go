@@ -49,11 +49,18 @@ func (r *Result) Table(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "%s: %s\n", r.Scenario, r.Title)
 	m := r.Manifest
-	fmt.Fprintf(b, "%s %s, %d seeds from %d, encrypted: %v", m.Runner, m.Version, m.Seeds, m.FirstSeed, m.Encrypted)
+	seeds := fmt.Sprintf("%d seeds from %d", m.Seeds, m.FirstSeed)
+	if m.Seeds == 1 {
+		seeds = fmt.Sprintf("seed %d", m.FirstSeed)
+	}
+	fmt.Fprintf(b, "%s %s, %s, encrypted: %v", m.Runner, m.Version, seeds, m.Encrypted)
 	if m.Dilation > 0 && m.Dilation != 1 {
 		fmt.Fprintf(b, ", time dilated by %g", m.Dilation)
 	}
 	fmt.Fprintln(b)
+	if m.Seeds > 1 {
+		fmt.Fprintln(b, "each figure is the median over the seeds, with its 95% confidence interval in brackets; – is not known")
+	}
 	for _, why := range m.Invalid {
 		fmt.Fprintf(b, "INVALID: %s\n", why)
 	}

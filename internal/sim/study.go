@@ -24,7 +24,7 @@ type StudyOptions struct {
 	Run     Options // its Graph is kept for the first seed alone
 	// Traced returns the options of one run, if they are to differ from Run; nil: they don't.
 	Traced func(point int, system string, seed uint64) (Options, error)
-	// Progress is told of every run that has ended, in whatever order they end; nil: nobody is.
+	// Progress is told how many runs there are before the first, and of every run that has ended; nil: nobody is.
 	Progress func(done, total int)
 	Clock    func() float64 // wall clock in seconds; nil: runs aren't timed
 }
@@ -147,6 +147,9 @@ func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, na
 		ended int
 		first error
 	)
+	if opt.Progress != nil {
+		opt.Progress(0, len(jobs))
+	}
 	for range min(workers, len(jobs)) {
 		wait.Go(func() {
 			for {
