@@ -208,27 +208,32 @@ func (fw *Forwarder) RemoveRoute(prefix wire.Name, face machine.FaceID) {
 
 // Receive handles one datagram from face id.
 func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN, datagram []byte) {
+	fw.Take(now, id, datagram)
+}
+
+// Take is Receive; false: nothing has come of the datagram yet, being a part of a packet, or bad.
+func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte) bool {
 	fc := fw.faces.get(id)
 	if fc == nil || !fc.up {
 		fw.dropped[DropFaceDown]++
-		return
+		return false
 	}
 	p := &fw.pkt
 	if err := p.Decode(datagram); err != nil {
 		fw.dropped[DropMalformed]++
 		fc.n.Drops++
-		return
+		return false
 	}
 	fc.n.BytesIn += uint64(len(datagram))
 	fc.mars = fc.mars || speaksMARS(p)
 	fc.nacks = fc.nacks || p.Nack
 	if p.Fragment == nil { // an idle packet
-		return
+		return false
 	}
 	if len(p.Fragment) > wire.MaxPacket { // no buffer on the way takes it: kept, it would block its face for good
 		fw.dropped[DropMalformed]++
 		fc.n.Drops++
-		return
+		return false
 	}
 	if p.FragCount > 1 {
 		hdr, body, drop := fc.link.in.add(now, p, &fw.bufs)
@@ -237,13 +242,14 @@ func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN,
 			fc.n.Drops++
 		}
 		if hdr == nil {
-			return
+			return false
 		}
 		fw.accept(now, fc, hdr, body, true)
 	} else {
 		fw.accept(now, fc, p, p.Fragment, false)
 	}
 	fw.settle(now)
+	return true
 }
 
 // accept hands a whole network packet to the flow side. owned: body is a pool buffer.

@@ -15,10 +15,12 @@ const (
 
 // wheel is a hashed timing wheel over PIT entries. Expiry is up to one tick late, never early.
 type wheel struct {
-	bucket [wheelBuckets]*entry
-	filled [wheelBuckets / 64]uint64
 	now    int64 // ticks: every bucket before it is empty
 	n      int
+	soon   int64 // tick of the first filled bucket, if known
+	known  bool
+	filled [wheelBuckets / 64]uint64
+	bucket [wheelBuckets]*entry
 }
 
 func (w *wheel) arm(e *entry) {
@@ -32,6 +34,9 @@ func (w *wheel) arm(e *entry) {
 		e.later.prev = e
 	}
 	w.bucket[b] = e
+	if w.n == 0 || w.known && tick < w.soon {
+		w.soon, w.known = tick, true
+	}
 	w.filled[b/64] |= 1 << (b % 64)
 	w.n++
 }
@@ -46,6 +51,7 @@ func (w *wheel) disarm(e *entry) {
 		w.bucket[e.bucket] = e.later
 		if e.later == nil {
 			w.filled[e.bucket/64] &^= 1 << (e.bucket % 64)
+			w.known = w.known && w.soon&(wheelBuckets-1) != int64(e.bucket)
 		}
 	}
 	if e.later != nil {
@@ -79,8 +85,16 @@ func (w *wheel) advance(now machine.Time, expire func(*entry)) {
 	w.now = max(w.now, target)
 }
 
-// first is the tick of the first filled bucket.
+// first is the tick of the first filled bucket; false: there is none.
 func (w *wheel) first() (int64, bool) {
+	if w.n > 0 && !w.known {
+		w.soon, w.known = w.scan(), true
+	}
+	return w.soon, w.n > 0
+}
+
+// scan finds the first filled bucket, which there must be.
+func (w *wheel) scan() int64 {
 	start := int(w.now & (wheelBuckets - 1))
 	for i := 0; i <= len(w.filled); i++ {
 		word := (start/64 + i) % len(w.filled)
@@ -92,10 +106,10 @@ func (w *wheel) first() (int64, bool) {
 		}
 		if v != 0 {
 			b := word*64 + bits.TrailingZeros64(v)
-			return w.now + int64((b-start)&(wheelBuckets-1)), true
+			return w.now + int64((b-start)&(wheelBuckets-1))
 		}
 	}
-	return 0, false
+	return w.now
 }
 
 func (w *wheel) deadline() machine.Time {

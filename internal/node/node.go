@@ -31,7 +31,6 @@ type Node struct {
 	routing *routing // nil: static routes alone
 	rib     rib
 	manage  management
-	ready   []machine.FaceID
 	buf     [wire.MaxPacket + 512]byte
 
 	onDemand map[machine.FaceID]bool
@@ -106,9 +105,10 @@ func (n *Node) FaceDown(now machine.Time, face machine.FaceID) {
 }
 
 // Receive implements machine.Machine.
-func (n *Node) Receive(now machine.Time, face machine.FaceID, ecn machine.ECN, datagram []byte) {
-	n.fw.Receive(now, face, ecn, datagram)
-	n.pump(now)
+func (n *Node) Receive(now machine.Time, face machine.FaceID, _ machine.ECN, datagram []byte) {
+	if n.fw.Take(now, face, datagram) { // of a part of a packet there is nothing for anybody yet
+		n.pump(now)
+	}
 }
 
 // Advance implements machine.Machine.
@@ -134,13 +134,15 @@ func (n *Node) Transmit(now machine.Time, face machine.FaceID, buf []byte) (int,
 
 // Ready implements machine.Machine: faces to other nodes only.
 func (n *Node) Ready(dst []machine.FaceID) []machine.FaceID {
-	n.ready = n.fw.Ready(n.ready[:0])
-	for _, id := range n.ready {
+	from := len(dst)
+	dst = n.fw.Ready(dst)
+	others := dst[:from]
+	for _, id := range dst[from:] {
 		if id < localBase {
-			dst = append(dst, id)
+			others = append(others, id)
 		}
 	}
-	return dst
+	return others
 }
 
 // Deadline implements machine.Machine.
