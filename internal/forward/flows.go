@@ -274,30 +274,29 @@ func (s *flows) candidates(in machine.FaceID, local bool, name wire.Name) []Next
 	return kept
 }
 
-// onData passes a Data packet down to everyone who asked. body is a pool buffer that onData takes over.
-func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, d *wire.Data, body []byte) {
+// onData passes a Data packet down to everyone who asked. It is d, and held by down, which onData takes over.
+func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, d *wire.Data, down *packet) {
 	e := s.pit.match(hdr.PitToken, d.Name)
 	if e == nil {
 		s.drop(DropUnsolicited)
-		s.bufs.put(body)
+		s.bufs.drop(down)
 		return
 	}
 	o := e.outFace(from)
 	if o == nil {
 		s.drop(DropUnsolicited)
-		s.bufs.put(body)
+		s.bufs.drop(down)
 		return
 	}
 	if e.probe {
-		s.bufs.put(body)
+		s.bufs.drop(down)
 		s.probeData(now, from, e, o, hdr)
 		return
 	}
 	u := s.ups.get(from)
 	s.learn(now, u, e, o, hdr, d)
 	s.uncharge(e)
-	down := s.bufs.packet(body)
-	down.wire, down.data, down.queued = d.Wire, true, now
+	down.data, down.queued = true, now
 	down.hdr.PathTag, down.hdr.HasPathTag = mixTag(hdr.PathTag, from), true
 	down.hdr.CongestionMark = hdr.CongestionMark
 	if e.flow != nil {

@@ -208,23 +208,30 @@ func (fw *Forwarder) RemoveRoute(prefix wire.Name, face machine.FaceID) {
 
 // Receive handles one datagram from face id.
 func (fw *Forwarder) Receive(now machine.Time, id machine.FaceID, _ machine.ECN, datagram []byte) {
-	fw.Take(now, id, datagram)
+	fw.Take(now, id, datagram, machine.Part{})
 }
 
-// Take is Receive; false: nothing has come of the datagram yet, being a part of a packet, or bad.
-func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte) bool {
+// Take is Receive of a datagram that may be lent in part (machine.Lender). False: nothing has come of it yet, being a part of a
+// packet, or bad.
+func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte, tail machine.Part) bool {
 	fc := fw.faces.get(id)
 	if fc == nil || !fc.up {
 		fw.dropped[DropFaceDown]++
 		return false
 	}
 	p := &fw.pkt
-	if err := p.Decode(datagram); err != nil {
+	var err error
+	if tail.Of != nil {
+		err = p.DecodeParts(datagram, tail.Bytes())
+	} else {
+		err = p.Decode(datagram)
+	}
+	if err != nil {
 		fw.dropped[DropMalformed]++
 		fc.n.Drops++
 		return false
 	}
-	fc.n.BytesIn += uint64(len(datagram))
+	fc.n.BytesIn += uint64(len(datagram) + tail.Len())
 	fc.mars = fc.mars || speaksMARS(p)
 	fc.nacks = fc.nacks || p.Nack
 	if p.Fragment == nil { // an idle packet
@@ -236,7 +243,7 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte) 
 		return false
 	}
 	if p.FragCount > 1 {
-		hdr, body, drop := fc.link.in.add(now, p, &fw.bufs)
+		hdr, whole, drop := fc.link.in.add(now, p, tail, &fw.bufs)
 		if drop != 0 {
 			fw.dropped[drop]++
 			fc.n.Drops++
@@ -244,35 +251,35 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte) 
 		if hdr == nil {
 			return false
 		}
-		fw.accept(now, fc, hdr, body, true)
+		fw.accept(now, fc, hdr, whole.wire, whole)
 	} else {
-		fw.accept(now, fc, p, p.Fragment, false)
+		fw.accept(now, fc, p, p.Fragment, nil)
 	}
 	fw.settle(now)
 	return true
 }
 
-// accept hands a whole network packet to the flow side. owned: body is a pool buffer.
-func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body []byte, owned bool) {
+// accept hands a network packet to the flow side. body is the packet, and whole, unless nil, a packet of the pool that holds it.
+func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body []byte, whole *packet) {
 	if len(body) > 0 && body[0] == wire.TypeData && !hdr.Nack {
-		if !owned {
-			body = append(fw.bufs.get(), body...)
+		if whole == nil {
+			whole = fw.bufs.packet(append(fw.bufs.get(), body...))
 		}
-		if err := fw.data.Decode(body); err != nil {
-			fw.malformed(fc, body, true)
+		if err := fw.data.Decode(whole.wire); err != nil {
+			fw.malformed(fc, whole)
 			return
 		}
 		fc.n.DataIn++
 		before := fw.dropped[DropUnsolicited]
 		size := len(fw.data.Content)
-		fw.flows.onData(now, fc.id, hdr, &fw.data, body)
+		fw.flows.onData(now, fc.id, hdr, &fw.data, whole)
 		if fw.dropped[DropUnsolicited] == before {
 			fc.n.ContentIn += uint64(size)
 		}
 		return
 	}
 	if err := fw.interest.Decode(body); err != nil {
-		fw.malformed(fc, body, owned)
+		fw.malformed(fc, whole)
 		return
 	}
 	switch {
@@ -287,16 +294,16 @@ func (fw *Forwarder) accept(now machine.Time, fc *face, hdr *wire.Packet, body [
 		fc.n.InterestsIn++
 		fw.flows.onInterest(now, fc.id, fc.link.Local, hdr, &fw.interest)
 	}
-	if owned {
-		fw.bufs.put(body)
+	if whole != nil {
+		fw.bufs.drop(whole)
 	}
 }
 
-func (fw *Forwarder) malformed(fc *face, body []byte, owned bool) {
+func (fw *Forwarder) malformed(fc *face, whole *packet) {
 	fw.dropped[DropMalformed]++
 	fc.n.Drops++
-	if owned {
-		fw.bufs.put(body)
+	if whole != nil {
+		fw.bufs.drop(whole)
 	}
 }
 
@@ -362,32 +369,42 @@ func (fw *Forwarder) Advance(now machine.Time) {
 // Transmit writes the next datagram of face id: a fragment of the packet begun, else Nacks and unshaped Interests, else
 // an Interest if Algorithm 1 affords one, else Data.
 func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, machine.ECN) {
+	return fw.transmit(now, id, buf, nil), machine.NotECT
+}
+
+// TransmitLent is Transmit for a driver that carries the bytes of Data by reference (machine.Lender).
+func (fw *Forwarder) TransmitLent(now machine.Time, id machine.FaceID, buf []byte) (n int, tail machine.Part, _ machine.ECN) {
+	n = fw.transmit(now, id, buf, &tail)
+	return n - tail.Len(), tail, machine.NotECT
+}
+
+func (fw *Forwarder) transmit(now machine.Time, id machine.FaceID, buf []byte, tail *machine.Part) int {
 	fc := fw.faces.get(id)
 	if fc == nil || !fc.up {
-		return 0, machine.NotECT
+		return 0
 	}
 	l := &fc.link
 	if ok, at := l.affords(now); !ok {
 		fw.sleep(fc, at)
-		return 0, machine.NotECT
+		return 0
 	}
 	if l.current == nil {
 		p, at := fw.next(now, fc)
 		if p == nil {
 			l.backlog = false
 			fw.sleep(fc, at)
-			return 0, machine.NotECT
+			return 0
 		}
 		l.load(now, p)
 	}
-	n := l.emit(buf)
+	n := l.emit(buf, &fw.bufs, tail)
 	fc.n.BytesOut += uint64(max(n, 0))
 	if l.sent() {
 		fw.count(fc, l.current)
 		fw.bufs.drop(l.current)
 		l.current = nil
 	}
-	return n, machine.NotECT
+	return n
 }
 
 // next takes the packet that leaves by a face now. nil: none, and when to ask again.

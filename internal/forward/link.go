@@ -139,8 +139,9 @@ func (l *link) load(now machine.Time, p *packet) {
 // holds is how many bytes of a network packet fit behind a header.
 func (l *link) holds(h *wire.Packet) int { return max(l.MTU-h.HeaderLen(l.MTU), 1) }
 
-// emit writes the next fragment of the current packet into buf: its length, or −n when buf is too small.
-func (l *link) emit(buf []byte) int {
+// emit writes the next fragment of the current packet into buf: its length, or −n when buf is too small. Where tail isn't nil
+// the bytes of Data are lent there, instead of being written behind their header.
+func (l *link) emit(buf []byte, bufs *pool, tail *machine.Part) int {
 	h := &l.head
 	rest := l.current.wire[l.offset:]
 	rest = rest[:min(len(rest), l.room)]
@@ -150,10 +151,17 @@ func (l *link) emit(buf []byte) int {
 		return -n
 	}
 	out := h.AppendHeader(buf[:0], len(rest))
-	out = append(out, rest...)
+	if p := l.current; tail != nil && p.data && len(out) > 0 {
+		if p.lent == nil {
+			bufs.lend(p)
+		}
+		*tail = machine.Part{Of: p.lent.Hold(), From: p.at + l.offset, To: p.at + l.offset + len(rest)}
+	} else {
+		out = append(out, rest...)
+	}
 	l.offset += len(rest)
 	l.sequence++
-	l.credit -= float64(len(out))
+	l.credit -= float64(n)
 	switch {
 	case l.count == 1:
 	case h.FragIndex == 0:
@@ -162,7 +170,7 @@ func (l *link) emit(buf []byte) int {
 	default:
 		h.FragIndex++
 	}
-	return len(out)
+	return n
 }
 
 // sent tells whether all of the current packet has been.

@@ -65,12 +65,18 @@ func TestWheel(t *testing.T) {
 	})
 }
 
-// TestReassembly: fragments of several packets, in any order, with duplicates: each packet comes out once and whole.
+// TestReassembly: fragments of several packets, written or lent, in any order, with duplicates: each packet comes out once and
+// whole, and what was lent goes home once.
 func TestReassembly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r reassembler
 		var bufs pool
-		type piece struct{ p wire.Packet }
+		type piece struct {
+			p    wire.Packet
+			tail machine.Part
+		}
+		lend, home := rapid.Bool().Draw(t, "lent"), 0
+		var lents []*machine.Lent
 		var pieces []piece
 		var bodies [][]byte
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
@@ -81,12 +87,18 @@ func TestReassembly(t *testing.T) {
 				body[i] = byte(rng.Uint32())
 			}
 			bodies = append(bodies, body)
+			lent := &machine.Lent{Bytes: body, Home: func(*machine.Lent) { home++ }}
+			lents = append(lents, lent.Hold())
 			n := rapid.IntRange(2, min(len(body), wire.MaxFragments)).Draw(t, "fragments")
 			for i := range n {
 				p := wire.Packet{Sequence: seq, HasSequence: true, FragIndex: uint64(i), FragCount: uint64(n)}
 				p.Fragment = body[i*len(body)/n : (i+1)*len(body)/n]
 				p.PitToken = []byte{byte(k)}
-				pieces = append(pieces, piece{p})
+				var tail machine.Part
+				if lend && rng.IntN(20) > 0 {
+					tail = machine.Part{Of: lent, From: i * len(body) / n, To: (i + 1) * len(body) / n}
+				}
+				pieces = append(pieces, piece{p, tail})
 				seq++
 			}
 		}
@@ -98,21 +110,28 @@ func TestReassembly(t *testing.T) {
 		}
 		seen := make([]bool, len(bodies))
 		for _, p := range pieces {
-			hdr, body, _ := r.add(0, &p.p, &bufs)
+			hdr, whole, _ := r.add(0, &p.p, p.tail, &bufs)
 			if hdr == nil {
 				continue
 			}
 			k := int(hdr.PitToken[0])
-			if seen[k] || !bytes.Equal(body, bodies[k]) {
+			if seen[k] || !bytes.Equal(whole.wire, bodies[k]) {
 				t.Fatalf("packet %d came out wrong or twice", k)
 			}
 			seen[k] = true
-			bufs.put(body)
+			bufs.drop(whole)
 		}
 		for k, ok := range seen {
 			if !ok {
 				t.Fatalf("packet %d never came out", k)
 			}
+		}
+		r.reset(&bufs) // what a duplicate began
+		for _, l := range lents {
+			l.Release()
+		}
+		if home != len(lents) {
+			t.Fatalf("%d of %d came home", home, len(lents))
 		}
 	})
 }
@@ -123,7 +142,7 @@ func TestReassemblyBounds(t *testing.T) {
 	var bufs pool
 	for i := range uint64(1000) {
 		p := wire.Packet{Sequence: i * 10, HasSequence: true, FragIndex: 0, FragCount: 2, Fragment: []byte("half")}
-		r.add(machine.Time(i)*machine.Millisecond, &p, &bufs)
+		r.add(machine.Time(i)*machine.Millisecond, &p, machine.Part{}, &bufs)
 	}
 	used := 0
 	for i := range r.slots {
@@ -135,7 +154,7 @@ func TestReassemblyBounds(t *testing.T) {
 		t.Errorf("%d slots in use, %d buffers free", used, len(bufs.free))
 	}
 	p := wire.Packet{Sequence: 9991, HasSequence: true, FragIndex: 1, FragCount: 2, Fragment: []byte("late")}
-	if hdr, _, _ := r.add(2*machine.Second, &p, &bufs); hdr != nil {
+	if hdr, _, _ := r.add(2*machine.Second, &p, machine.Part{}, &bufs); hdr != nil {
 		t.Error("a packet was completed after its time-out")
 	}
 }

@@ -23,8 +23,10 @@ func (t *token) bytes() []byte { return t.b[:t.n] }
 
 // packet is a network packet on its way out of a face. It goes from place to place by its address, and back to the pool.
 type packet struct {
-	buf      []byte // from the pool; wire lies within it
-	wire     []byte // the Interest or Data TLV
+	buf      []byte        // from the pool; nil: lent
+	lent     *machine.Lent // held; nil: not lent
+	at       int           // where wire begins in what is lent
+	wire     []byte        // the Interest or Data TLV; it lies within buf or lent
 	hdr      wire.Packet
 	tok      token
 	data     bool // Data: feedback is completed and the departure stamped when it leaves
@@ -74,6 +76,8 @@ const bufferSize = wire.MaxPacket
 type pool struct {
 	free    [][]byte
 	packets []*packet
+	lents   []*machine.Lent
+	home    func(*machine.Lent) // unlend, made once
 }
 
 // packet is an empty packet that holds encoded, in a buffer of the pool.
@@ -90,6 +94,9 @@ func (p *pool) packet(encoded []byte) *packet {
 
 // drop takes a packet back with its buffer.
 func (p *pool) drop(q *packet) {
+	if q.lent != nil {
+		q.lent.Release()
+	}
 	p.put(q.buf)
 	*q = packet{}
 	p.packets = append(p.packets, q)
@@ -108,4 +115,25 @@ func (p *pool) put(b []byte) {
 	if cap(b) >= bufferSize {
 		p.free = append(p.free, b)
 	}
+}
+
+// lend makes the buffer of a packet one that others may hold, too.
+func (p *pool) lend(q *packet) {
+	if n := len(p.lents); n > 0 {
+		q.lent, p.lents = p.lents[n-1], p.lents[:n-1]
+	} else {
+		if p.home == nil {
+			p.home = p.unlend
+		}
+		q.lent = &machine.Lent{Home: p.home}
+	}
+	q.lent.Bytes, q.buf, q.at = q.buf, nil, 0
+	q.lent.Hold()
+}
+
+// unlend takes back what nobody holds any more.
+func (p *pool) unlend(l *machine.Lent) {
+	p.put(l.Bytes)
+	l.Bytes = nil
+	p.lents = append(p.lents, l)
 }

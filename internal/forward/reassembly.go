@@ -29,15 +29,17 @@ type partial struct {
 	got   uint64 // bit i: fragment i is here
 	since machine.Time
 	buf   []byte
+	lent  *machine.Lent // held, and buf is its bytes from from on; nil: buf is the pool's
+	from  int
 	hdr   wire.Packet // header of fragment 0; its PitToken is tok
 	tok   token
 	at    [wire.MaxFragments]uint16 // where fragment i begins in buf
 	size  [wire.MaxFragments]uint16
 }
 
-// add takes one fragment. When it completes its packet, hdr and body are the packet: hdr until the next call, body a pool
-// buffer that now belongs to the caller. Until then hdr is nil. drop tells why the fragment was refused.
-func (r *reassembler) add(now machine.Time, p *wire.Packet, bufs *pool) (hdr *wire.Packet, body []byte, drop DropReason) {
+// add takes one fragment. Its bytes may be lent. When it completes its packet that is whole, which now belongs to the caller, with the
+// header hdr, which holds until the next call. Until then both are nil. drop tells why the fragment was refused.
+func (r *reassembler) add(now machine.Time, p *wire.Packet, tail machine.Part, bufs *pool) (hdr *wire.Packet, whole *packet, drop DropReason) {
 	if !p.HasSequence {
 		return nil, nil, DropFragment
 	}
@@ -55,7 +57,7 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, bufs *pool) (hdr *wi
 	}
 	s.got |= 1 << i
 	s.at[i], s.size[i] = uint16(len(s.buf)), uint16(len(p.Fragment))
-	s.buf = append(s.buf, p.Fragment...)
+	s.append(p.Fragment, tail, bufs)
 	s.order = s.order && i == s.next
 	s.next++
 	if i == 0 {
@@ -64,11 +66,10 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, bufs *pool) (hdr *wi
 	if s.next < s.count {
 		return nil, nil, 0
 	}
-	body = s.whole(bufs)
-	s.buf = nil
+	whole = s.whole(bufs)
 	r.release(s, bufs)
 	s.hdr.PitToken = s.tok.bytes()
-	return &s.hdr, body, 0
+	return &s.hdr, whole, 0
 }
 
 // slot finds the packet that a fragment belongs to, or makes room for a new one: an expired slot first, else the oldest.
@@ -100,29 +101,57 @@ func (r *reassembler) slot(now machine.Time, base uint64, count int, bufs *pool)
 		r.release(free, bufs)
 	}
 	free.used, free.order, free.base, free.count, free.since = true, true, base, count, now
-	free.got, free.next, free.buf = 0, 0, bufs.get()
+	free.got, free.next = 0, 0
 	r.used++
 	r.last = free
 	return free, 0
 }
 
-// whole is the packet's bytes in order, in a buffer.
-func (s *partial) whole(bufs *pool) []byte {
-	if s.order {
-		return s.buf
+// append puts a fragment behind the others. Lent bytes that follow each other, as those of a packet do that somebody has sent in
+// pieces, stay where they are.
+func (s *partial) append(fragment []byte, tail machine.Part, bufs *pool) {
+	switch {
+	case tail.Of != nil && s.next == 0:
+		s.lent, s.from, s.buf = tail.Of.Hold(), tail.From, tail.Bytes()
+		return
+	case tail.Of != nil && tail.Of == s.lent && tail.From == s.from+len(s.buf):
+		s.buf = s.lent.Bytes[s.from:tail.To:tail.To]
+		return
+	case s.next == 0:
+		s.buf = bufs.get()
+	case s.lent != nil:
+		s.buf = append(bufs.get(), s.buf...)
+		s.lent.Release()
+		s.lent = nil
 	}
-	body := bufs.get()
-	for i := range s.count {
-		body = append(body, s.buf[s.at[i]:int(s.at[i])+int(s.size[i])]...)
+	s.buf = append(s.buf, fragment...)
+}
+
+// whole is the packet, its bytes in order. It takes what the slot holds.
+func (s *partial) whole(bufs *pool) *packet {
+	if !s.order {
+		body := bufs.get()
+		for i := range s.count {
+			body = append(body, s.buf[s.at[i]:int(s.at[i])+int(s.size[i])]...)
+		}
+		return bufs.packet(body)
 	}
-	bufs.put(s.buf)
-	return body
+	p := bufs.packet(s.buf)
+	if s.lent != nil {
+		p.buf, p.lent, p.at = nil, s.lent, s.from
+	}
+	s.buf, s.lent = nil, nil
+	return p
 }
 
 // release frees a slot.
 func (r *reassembler) release(s *partial, bufs *pool) {
-	bufs.put(s.buf)
-	s.used, s.buf = false, nil
+	if s.lent != nil {
+		s.lent.Release()
+	} else {
+		bufs.put(s.buf)
+	}
+	s.used, s.buf, s.lent = false, nil, nil
 	r.used--
 }
 

@@ -106,7 +106,12 @@ func (n *Node) FaceDown(now machine.Time, face machine.FaceID) {
 
 // Receive implements machine.Machine.
 func (n *Node) Receive(now machine.Time, face machine.FaceID, _ machine.ECN, datagram []byte) {
-	if n.fw.Take(now, face, datagram) { // of a part of a packet there is nothing for anybody yet
+	n.ReceiveLent(now, face, machine.NotECT, datagram, machine.Part{})
+}
+
+// ReceiveLent implements machine.Lender.
+func (n *Node) ReceiveLent(now machine.Time, face machine.FaceID, _ machine.ECN, head []byte, tail machine.Part) {
+	if n.fw.Take(now, face, head, tail) { // of a part of a packet there is nothing for anybody yet
 		n.pump(now)
 	}
 }
@@ -130,6 +135,11 @@ func (n *Node) Touch(now machine.Time) { n.pump(now) }
 // Transmit implements machine.Machine.
 func (n *Node) Transmit(now machine.Time, face machine.FaceID, buf []byte) (int, machine.ECN) {
 	return n.fw.Transmit(now, face, buf)
+}
+
+// TransmitLent implements machine.Lender.
+func (n *Node) TransmitLent(now machine.Time, face machine.FaceID, buf []byte) (int, machine.Part, machine.ECN) {
+	return n.fw.TransmitLent(now, face, buf)
 }
 
 // Ready implements machine.Machine: faces to other nodes only.

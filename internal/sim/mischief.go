@@ -77,8 +77,9 @@ func (n *network) meddle(l *link, p *packet) bool {
 		n.bufs.put(p.buf)
 		return false
 	}
-	data := n.bufs.bytes(p.buf)
-	if size := int(p.size - headerBytes); size >= smallest && m.corrupt.hits(m.random) {
+	size := int(p.size - headerBytes)
+	data := n.bufs.flat(p.buf, size)
+	if size >= smallest && m.corrupt.hits(m.random) {
 		data[size*3/4+m.random.IntN(size/4)] ^= byte(1 + m.random.IntN(255))
 	}
 	if m.stale {

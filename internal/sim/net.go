@@ -33,8 +33,9 @@ type host struct {
 	name   string
 	router *router
 	m      machine.Machine
-	app    turner // nil: none
-	ports  []port // by FaceID−1
+	lender machine.Lender // the same, if it is one
+	app    turner         // nil: none
+	ports  []port         // by FaceID−1
 	ready  []machine.FaceID
 	wake   machine.Time // a blocked face may go on
 	clock  clock
@@ -70,6 +71,7 @@ func (n *network) seal(mtu int) {
 	n.tree = newTree(len(n.links) + len(n.hosts) + 2)
 	for i := range n.hosts {
 		if n.hosts[i].m != nil {
+			n.hosts[i].lender, _ = n.hosts[i].m.(machine.Lender)
 			n.pump(i)
 		}
 	}
@@ -173,9 +175,29 @@ func (n *network) deliver(l *link, p packet) {
 		n.bufs.put(p.buf)
 		return
 	}
-	h.m.Receive(h.local(n.now), p.face, p.ecn, n.bufs.bytes(p.buf)[:p.size-headerBytes])
+	n.receive(h, &p)
 	n.bufs.put(p.buf)
 	n.pump(int(l.to))
+}
+
+// receive hands a packet to a Machine: what is lent of it is lent on to those that know how to take it.
+func (n *network) receive(h *host, p *packet) {
+	now, size := h.local(n.now), int(p.size-headerBytes)
+	if tail := n.bufs.tails[p.buf]; tail.Of != nil && h.lender != nil {
+		h.lender.ReceiveLent(now, p.face, p.ecn, n.bufs.bytes(p.buf)[:size-tail.Len()], tail)
+		return
+	}
+	h.m.Receive(now, p.face, p.ecn, n.bufs.flat(p.buf, size)[:size])
+}
+
+// transmit takes the next datagram of a face into a slot; its length, or as Transmit.
+func (n *network) transmit(h *host, face machine.FaceID, slot int32) (int, machine.ECN) {
+	if h.lender == nil {
+		return h.m.Transmit(h.local(n.now), face, n.bufs.bytes(slot))
+	}
+	size, tail, ecn := h.lender.TransmitLent(h.local(n.now), face, n.bufs.bytes(slot))
+	n.bufs.tails[slot] = tail
+	return size + tail.Len(), ecn
 }
 
 func (n *network) forward(r *router, p packet) {
@@ -226,7 +248,7 @@ func (n *network) drain(h *host, face machine.FaceID) bool {
 			}
 		}
 		slot := n.bufs.get()
-		size, ecn := h.m.Transmit(h.local(n.now), face, n.bufs.bytes(slot))
+		size, ecn := n.transmit(h, face, slot)
 		if size <= 0 {
 			n.bufs.put(slot)
 			if size < 0 {

@@ -97,6 +97,47 @@ func (p *Packet) Decode(b []byte) error {
 	return p.check()
 }
 
+// DecodeParts is Decode of a link packet of which only the head is in one piece: the value of its Fragment, which must be there and
+// be all that is missing, is fragment.
+func (p *Packet) DecodeParts(head, fragment []byte) error {
+	*p = Packet{}
+	typ, at, to, err := elementBeyond(head, 0, len(fragment))
+	switch {
+	case err != nil:
+		return err
+	case typ != TypeLinkPacket:
+		return ErrType
+	case to != len(head)+len(fragment):
+		return ErrTrailing
+	}
+	var last uint64
+	for at < len(head) {
+		if head[at] == typeFragment {
+			_, from, to, err := elementBeyond(head, at, len(fragment))
+			if err != nil {
+				return err
+			}
+			if from != len(head) || to != len(head)+len(fragment) {
+				return ErrOrder
+			}
+			p.Fragment = fragment[:len(fragment):len(fragment)]
+			return p.check()
+		}
+		typ, from, to, err := element(head, at)
+		if err != nil {
+			return err
+		}
+		if typ < last || typ == last && typ != typeAck {
+			return ErrOrder
+		}
+		if err := p.take(typ, head, at, from, to); err != nil {
+			return err
+		}
+		last, at = typ, to
+	}
+	return ErrTruncated
+}
+
 // check judges fields that depend on each other.
 func (p *Packet) check() error {
 	if p.FragIndex >= max(p.FragCount, 1) || p.FragCount > 1 && !p.HasSequence {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -309,5 +310,33 @@ func BenchmarkPacketHeader(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buf = p.AppendHeader(buf[:0], 1400)
+	}
+}
+
+// TestDecodeParts: a link packet in two pieces means what it means in one, wherever the cut is taken to be.
+func TestDecodeParts(t *testing.T) {
+	body := (&Data{Name: MustParseName("/a"), Content: make([]byte, 700), SignatureType: SignatureNull}).Append(nil)
+	for _, p := range []Packet{
+		{PitToken: []byte{1, 2, 3, 4, 5, 6}, Fragment: body},
+		{Sequence: 7, HasSequence: true, FragIndex: 1, FragCount: 3, Fragment: body[300:]},
+		{PathTag: 9, HasPathTag: true, Feedback: Feedback{DataItems: 3}, HasFeedback: true, Fragment: body},
+	} {
+		encoded := p.Append(nil)
+		head := len(encoded) - len(p.Fragment)
+		var whole, parts Packet
+		if err := whole.Decode(encoded); err != nil {
+			t.Fatal(err)
+		}
+		if err := parts.DecodeParts(encoded[:head], encoded[head:]); err != nil || !reflect.DeepEqual(whole, parts) {
+			t.Errorf("%v: %+v instead of %+v", err, parts, whole)
+		}
+		for cut := range len(encoded) {
+			if cut != head && parts.DecodeParts(encoded[:cut:cut], encoded[cut:]) == nil {
+				t.Errorf("cut at %d instead of %d: decoded", cut, head)
+			}
+		}
+		if parts.DecodeParts(encoded[:head], append(encoded[head:len(encoded):len(encoded)], 0)) == nil {
+			t.Error("a byte too many: decoded")
+		}
 	}
 }

@@ -187,6 +187,25 @@ func element(b []byte, at int) (typ uint64, from, to int, err error) {
 	return typ, from, from + int(length), nil
 }
 
+// elementBeyond is element where beyond more bytes follow b.
+func elementBeyond(b []byte, at, beyond int) (typ uint64, from, to int, err error) {
+	typ, at, err = varNumber(b, at)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if typ == 0 || typ > math.MaxUint32 {
+		return 0, 0, 0, ErrType
+	}
+	length, from, err := varNumber(b, at)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if length > uint64(len(b)-from+beyond) {
+		return 0, 0, 0, ErrTruncated
+	}
+	return typ, from, from + int(length), nil
+}
+
 // whole checks that b is exactly one element and returns its type and where its value begins.
 func whole(b []byte) (typ uint64, from int, err error) {
 	typ, from, to, err := element(b, 0)
