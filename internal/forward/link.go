@@ -157,7 +157,7 @@ func (l *link) emit(buf []byte, bufs *pool, tail *machine.Part) int {
 		}
 		*tail = machine.Part{Of: p.lent.Hold(), From: p.at + l.offset, To: p.at + l.offset + len(rest)}
 	} else {
-		out = append(out, rest...)
+		copy(buf[len(out):], rest)
 	}
 	l.offset += len(rest)
 	l.sequence++
