@@ -165,7 +165,8 @@ func (w *world) restart(now machine.Time, i int) {
 	n := node.New(r.config)
 	w.nodes[i] = n
 	h := &w.net.hosts[i]
-	h.m, h.app = n, nil
+	h.run(n)
+	h.app = nil
 	if r.apps != nil {
 		h.app = r.apps(now, n)
 	}

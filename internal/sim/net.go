@@ -41,6 +41,12 @@ type host struct {
 	clock  clock
 }
 
+// run makes m the host's Machine.
+func (h *host) run(m machine.Machine) {
+	h.m = m
+	h.lender, _ = m.(machine.Lender)
+}
+
 // event is a moment of the plan: a flow starts, a fault begins or ends.
 type event struct {
 	at machine.Time
@@ -71,7 +77,6 @@ func (n *network) seal(mtu int) {
 	n.tree = newTree(len(n.links) + len(n.hosts) + 2)
 	for i := range n.hosts {
 		if n.hosts[i].m != nil {
-			n.hosts[i].lender, _ = n.hosts[i].m.(machine.Lender)
 			n.pump(i)
 		}
 	}

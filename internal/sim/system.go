@@ -198,7 +198,7 @@ func (b *builder) addHost(i int) {
 		}
 	}
 	b.nodes[i] = node.New(cfg)
-	h.m = b.nodes[i]
+	h.run(b.nodes[i])
 	if r.apps != nil {
 		h.app = r.apps(0, b.nodes[i])
 	}
