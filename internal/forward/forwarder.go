@@ -2,7 +2,6 @@ package forward
 
 import (
 	"math/bits"
-	"slices"
 
 	"mars/internal/machine"
 	"mars/internal/wire"
@@ -462,34 +461,6 @@ func (fw *Forwarder) unready(fc *face)      { fw.ready[fc.slot/64] &^= 1 << (fc.
 func (fw *Forwarder) rearm(fc *face, at machine.Time) {
 	fc.wake = at
 	fw.wakes.update(fc)
-}
-
-// FaceStats is the state of one face.
-type FaceStats struct {
-	Counters
-	ID          machine.FaceID
-	Up, Local   bool
-	Suspended   bool
-	DataQueued  int
-	Outstanding int
-	Rate        float64 // Algorithm 1's R, bytes of Data per second
-	Estimate    float64 // its B̂
-	SRTT        machine.Time
-}
-
-// Stats appends the state of every face to dst, in order of face.
-func (fw *Forwarder) Stats(dst []FaceStats) []FaceStats {
-	from := len(dst)
-	for _, fc := range fw.slots {
-		u := fc.flow
-		dst = append(dst, FaceStats{
-			Counters: fc.n, ID: fc.id, Up: fc.up, Local: fc.link.Local, Suspended: u.suspended,
-			DataQueued: fc.link.data.len(), Outstanding: u.outstanding,
-			Rate: u.ctrl.Rate(), Estimate: u.ctrl.Estimate(), SRTT: u.srtt,
-		})
-	}
-	slices.SortFunc(dst[from:], func(a, b FaceStats) int { return int(a.ID) - int(b.ID) })
-	return dst
 }
 
 // Dropped returns how many packets were dropped for reason r.

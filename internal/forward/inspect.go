@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"slices"
+
 	"mars/internal/machine"
 	"mars/internal/wire"
 )
@@ -36,6 +38,34 @@ type PathState struct {
 	SRTT    machine.Time
 	Rate    float64 // R, bytes of Data per second
 	Flights int     // Interests outstanding on the face, of all flows
+}
+
+// FaceStats is the state of one face.
+type FaceStats struct {
+	Counters
+	ID          machine.FaceID
+	Up, Local   bool
+	Suspended   bool
+	DataQueued  int
+	Outstanding int
+	Rate        float64 // Algorithm 1's R, bytes of Data per second
+	Estimate    float64 // its B̂
+	SRTT        machine.Time
+}
+
+// Stats appends the state of every face to dst, in order of face.
+func (fw *Forwarder) Stats(dst []FaceStats) []FaceStats {
+	from := len(dst)
+	for _, fc := range fw.slots {
+		u := fc.flow
+		dst = append(dst, FaceStats{
+			Counters: fc.n, ID: fc.id, Up: fc.up, Local: fc.link.Local, Suspended: u.suspended,
+			DataQueued: fc.link.data.len(), Outstanding: u.outstanding,
+			Rate: u.ctrl.Rate(), Estimate: u.ctrl.Estimate(), SRTT: u.srtt,
+		})
+	}
+	slices.SortFunc(dst[from:], func(a, b FaceStats) int { return int(a.ID) - int(b.ID) })
+	return dst
 }
 
 // Flows appends the states of all flows to dst.
