@@ -86,10 +86,8 @@ func (n *Node) discovered(ctx context.Context, name wire.Name) (wire.Name, error
 		if done || flow != nil && time.Now().After(end) {
 			return flow, nil
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		if err := rest(ctx); err != nil {
+			return nil, err
 		}
 		if flow == nil && time.Now().After(end) {
 			return nil, fetch.ErrTimeout
@@ -119,6 +117,19 @@ func (n *Node) discoveredAtHome(ctx context.Context, name wire.Name) (flow wire.
 			}
 			return flow, err
 		}
+		if err := rest(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// rest is the pause between two looks at discovery; the error is that of a context that ends meanwhile.
+func rest(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(20 * time.Millisecond):
+		return nil
 	}
 }
 

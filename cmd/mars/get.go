@@ -353,7 +353,7 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 			return &mars.Config{Attach: path}, nil
 		}
 		if len(file.Faces) == 0 || len(file.Routes) == 0 {
-			return nil, noWay(f.config)
+			return nil, noWay(f.config, file.Node.Socket)
 		}
 		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy}, Faces: file.Faces, Routes: file.Routes}, nil
 	}
@@ -372,9 +372,13 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	return cfg, nil
 }
 
-// noWay is the error of a fetch without a neighbour, with what to write.
-func noWay(config string) error {
-	return &misuse{"get: there is no way to the object: no node runs on this host, and there is neither --via nor a face with routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
+// noWay is the error of a fetch without a neighbour, with what to write. socket is where the configuration looks for a node.
+func noWay(config, socket string) error {
+	node := "no node runs on this host"
+	if socket != "" && socket != mars.SocketNone {
+		node = "no node answers at " + socket
+	}
+	return &misuse{"get: there is no way to the object: " + node + ", and there is neither --via nor a face with routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
     faces: [{name: up, to: "udp4://host:port"}]
     routes: [{prefix: /, via: up}]`, cmp.Or(config, mars.DefaultConfigPath()))}
 }

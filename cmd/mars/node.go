@@ -184,8 +184,8 @@ func absolutePath(path string) string {
 	return path
 }
 
-// attachTo is the socket of the node of this host that a command should use: the one that the flag or the configuration names,
-// else that of the one that runs; "": none.
+// attachTo is the socket of the node of this host that a command should use: the one that the flag names, the one that the
+// configuration names if its node runs, or, where neither names one, that of any node that runs; "": none.
 func attachTo(flag string, file *mars.Config) string {
 	switch {
 	case flag == mars.SocketNone:
@@ -194,10 +194,12 @@ func attachTo(flag string, file *mars.Config) string {
 		return flag
 	case file.Node.Socket == mars.SocketNone:
 		return ""
-	case file.Node.Socket != "" && mars.NodeRuns(file.Node.Socket):
+	case file.Node.Socket == "":
+		return mars.RunningNode()
+	case mars.NodeRuns(file.Node.Socket):
 		return file.Node.Socket
 	}
-	return mars.RunningNode()
+	return "" // another node isn't the one that was configured
 }
 
 // listenForApplications opens the usual socket, if the configuration says nothing. What nobody asked for may fail.

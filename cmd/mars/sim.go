@@ -64,7 +64,10 @@ func simRunCommand() *cobra.Command {
 		Short: "Run a scenario and print a table beside the physical limit and the paper's values",
 		Long: `Runs every point of the scenario's sweep with every system and every seed, several runs at once, and prints a table: for
 each system the median over the seeds with its 95% confidence interval, the limit of physics, and the value of the source
-paper where it has one.`,
+paper where it has one.
+
+--tune replaces values that the paper leaves open, at the consumers of every MARS system: window=CHUNKS is what a flow may have in
+flight when it begins, standing=TIME, in ms, the most that it may ever have, as the time that its delivery takes.`,
 		Example: `  mars sim run scenarios/two-paths.yaml
   mars sim run scenarios/mars-emulation-heterogeneous.yaml --system MARS-paper --point loss=0 --seeds 5
   mars sim run scenarios/mars-sim-10core.yaml --json -o results

@@ -59,7 +59,8 @@ func TestNodeRestarts(t *testing.T) {
 	s.write("more/file", content[:100_000])
 	serve := s.start(true, "serve", "more", "--prefix", "/more", "--log-level", "info")
 	serve.until(`msg="face up"`)
-	get := s.start(true, "get", "/site/object", "-o", "got", "--json")
+	get := s.start(false, "get", "/site/object", "-o", "got", "--json")
+	get.until(`"event":"progress".*"bytes":[1-9]\d*,"size"`)
 	s.mars("get", "/more/file", "-o", "before").want(t, 0)
 	node.end(syscall.SIGKILL)
 	serve.until("the node of this host has ended")
@@ -92,7 +93,7 @@ func TestSocketErrors(t *testing.T) {
 	s.mars("node", "--listen", "udp4://127.0.0.1:0", "--socket", "file").want(t, 1, "is no socket: move it away or choose another path")
 	node.end(syscall.SIGKILL) // the file stays
 	s.mars("get", "/site/x", "--socket", "run/node.sock").want(t, 5, "use the node at run/node.sock: ", "start it with mars node, or leave it out with --socket none")
-	s.mars("get", "/site/x").want(t, 2, "no node runs on this host", "add --via")
+	s.mars("get", "/site/x").want(t, 2, "no node answers at "+sock, "add --via")
 	node, _ = s.withNode()
 	if code := node.end(syscall.SIGTERM); code != 0 || s.exists("run/node.sock") {
 		t.Errorf("exit code %d; the socket's file is there: %v", code, s.exists("run/node.sock"))

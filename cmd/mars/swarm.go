@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/vbauerster/cupwriter"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -80,16 +79,16 @@ func (f *swarmFlags) run(c *cobra.Command) error {
 	}
 	began := time.Now()
 	progress := newSwarmProgress(os.Stderr, f.seeds, f.quiet)
-	failures, done := swarm.Run(c.Context(), swarm.Options{
+	found := swarm.Run(c.Context(), swarm.Options{
 		Start: f.start, Seeds: f.seeds, Workers: f.workers, Most: f.most, Tell: progress.tell,
 	})
 	progress.end()
 	took := time.Since(began).Seconds()
-	fmt.Fprintf(out, "%d seeds in %.1f s (%.0f per second), %d failed\n", done, took, float64(done)/took, len(failures))
+	fmt.Fprintf(out, "%d seeds in %.1f s (%.0f per second), %d failed; hash of the traces %s\n", found.Done, took, float64(found.Done)/took, len(found.Failures), found.Hash)
 	if c.Context().Err() != nil {
-		return &mars.Error{Op: "search", Kind: mars.ErrInterrupted, Next: fmt.Sprintf("go on with --start %d", f.start+uint64(done))}
+		return &mars.Error{Op: "search", Kind: mars.ErrInterrupted, Next: fmt.Sprintf("go on with --start %d", f.start+uint64(found.Done))}
 	}
-	return f.tell(out, failures, f.save != "")
+	return f.tell(out, found.Failures, f.save != "")
 }
 
 // tell prints what failed, makes it smaller and saves it.
@@ -134,7 +133,7 @@ func newSwarmProgress(w *os.File, seeds int, quiet bool) *swarmProgress {
 	if quiet || os.Getenv("TERM") == "dumb" {
 		return p
 	}
-	if cw := cupwriter.New(w, false); cw.IsTerminal() {
+	if cw, ok := console(w); ok {
 		p.bars = mpb.New(mpb.WithConsoleWriter(cw), mpb.WithRefreshRate(redraw), mpb.WithAutoRefresh())
 		p.bar = p.bars.AddBar(int64(seeds), mpb.PrependDecorators(decor.CountersNoUnit("%d/%d seeds ")),
 			mpb.AppendDecorators(decor.AverageSpeed(0, "%.0f/s "), decor.OnComplete(decor.AverageETA(decor.ET_STYLE_GO), "")))

@@ -54,9 +54,9 @@ func find(t *testing.T, bug planted.Bug) (Failure, bool) {
 	const step = 20
 	for start := uint64(0); start < most; start += step {
 		planted.Plant(bug)
-		failures, _ := Run(t.Context(), Options{Start: start, Seeds: step})
+		out := Run(t.Context(), Options{Start: start, Seeds: step})
 		planted.Plant(planted.None)
-		for _, f := range failures {
+		for _, f := range out.Failures {
 			if Judge(&f.Plan, false).Kind == sim.Fine {
 				planted.Plant(bug)
 				return f, true

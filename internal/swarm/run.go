@@ -1,8 +1,12 @@
 package swarm
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"hash/fnv"
 	"runtime"
+	"slices"
 	"sync"
 
 	"mars/internal/sim"
@@ -23,59 +27,70 @@ type Failure struct {
 	Verdict sim.Verdict
 }
 
+// Outcome is what a run of many seeds came to.
+type Outcome struct {
+	Failures []Failure // by seed
+	Done     int       // seeds that were run
+	Hash     string    // of the traces of all seeds, by seed: the same whoever ran them, on every machine
+}
+
 // sampled is how many seeds go by for each that is run twice.
 const sampled = 16
 
-// Run runs the plans of the seeds, and returns those that failed, by seed, and how many were run.
-func Run(ctx context.Context, o Options) (failures []Failure, done int) {
+// Run runs the plans of the seeds. It ends early with ctx, and after Most failures.
+func Run(ctx context.Context, o Options) Outcome {
 	workers := o.Workers
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	var mu sync.Mutex
+	var out Outcome
 	next := 0
-	take := func() (uint64, bool) {
+	traces := make([]string, o.Seeds)
+	take := func() (int, bool) {
 		mu.Lock()
 		defer mu.Unlock()
-		if next >= o.Seeds || ctx.Err() != nil || o.Most > 0 && len(failures) >= o.Most {
+		if next >= o.Seeds || ctx.Err() != nil || o.Most > 0 && len(out.Failures) >= o.Most {
 			return 0, false
 		}
 		next++
-		return o.Start + uint64(next-1), true
+		return next - 1, true
 	}
-	put := func(p Plan, v sim.Verdict) {
+	put := func(i int, p Plan, v sim.Verdict) {
 		mu.Lock()
 		defer mu.Unlock()
-		done++
+		out.Done++
+		traces[i] = v.Run.TraceHash
 		if v.Kind != sim.Fine {
-			failures = insert(failures, Failure{p, v})
+			out.Failures = append(out.Failures, Failure{p, v})
 		}
 		if o.Tell != nil {
-			o.Tell(done, len(failures))
+			o.Tell(out.Done, len(out.Failures))
 		}
 	}
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for {
-				seed, ok := take()
+				i, ok := take()
 				if !ok {
 					return
 				}
-				p := Make(seed)
-				put(p, Judge(&p, seed%sampled == 0))
+				p := Make(o.Start + uint64(i))
+				put(i, p, Judge(&p, p.Seed%sampled == 0))
 			}
 		})
 	}
 	wg.Wait()
-	return failures, done
+	slices.SortFunc(out.Failures, func(a, b Failure) int { return cmp.Compare(a.Plan.Seed, b.Plan.Seed) })
+	out.Hash = digest(traces)
+	return out
 }
 
-// insert keeps failures in order of their seeds.
-func insert(all []Failure, f Failure) []Failure {
-	all = append(all, f)
-	for i := len(all) - 1; i > 0 && all[i-1].Plan.Seed > all[i].Plan.Seed; i-- {
-		all[i-1], all[i] = all[i], all[i-1]
+func digest(traces []string) string {
+	h := fnv.New64a()
+	for _, t := range traces {
+		fmt.Fprintln(h, t)
 	}
-	return all
+	return fmt.Sprintf("%016x", h.Sum64())
 }

@@ -3,7 +3,6 @@ package swarm
 import (
 	"hash/fnv"
 	"os/exec"
-	"reflect"
 	"testing"
 
 	"mars/internal/sim"
@@ -22,11 +21,11 @@ func TestSwarm(t *testing.T) {
 
 func search(t *testing.T, o Options) {
 	t.Helper()
-	failures, done := Run(t.Context(), o)
-	if done != o.Seeds {
-		t.Errorf("%d of %d seeds were run", done, o.Seeds)
+	out := Run(t.Context(), o)
+	if out.Done != o.Seeds {
+		t.Errorf("%d of %d seeds were run", out.Done, o.Seeds)
 	}
-	for _, f := range failures {
+	for _, f := range out.Failures {
 		small, v := Shrink(f.Plan, f.Verdict.Kind, 200)
 		t.Errorf("seed %d: %s: %s\n%s\nmars sim swarm --seeds 1 --start %d runs it again; made smaller:\n%s",
 			f.Plan.Seed, f.Verdict.Kind, f.Verdict.Why, f.Verdict.Stack, f.Plan.Seed, small.Text("small", v.Why))
@@ -44,21 +43,22 @@ func commitSeed() (uint64, bool) {
 	return uint64(h.Sum32()), true
 }
 
-// TestWorkersDontMatter: the same seeds fail, whoever runs them.
+// TestWorkersDontMatter: plans that run side by side do what they do one after the other.
 func TestWorkersDontMatter(t *testing.T) {
-	hashes := func(workers int) (all []string) {
-		for seed := range uint64(8) {
-			p := Make(seed)
-			all = append(all, Judge(&p, false).Run.TraceHash)
-		}
-		_, done := Run(t.Context(), Options{Seeds: 8, Workers: workers})
-		if done != 8 {
-			t.Errorf("%d of 8 were run", done)
-		}
-		return all
+	const seeds = 24
+	var traces []string
+	for seed := range uint64(seeds) {
+		p := Make(seed)
+		traces = append(traces, Judge(&p, false).Run.TraceHash)
 	}
-	if one, two := hashes(1), hashes(2); !reflect.DeepEqual(one, two) {
-		t.Errorf("%v, and then %v", one, two)
+	for _, workers := range []int{1, 4} {
+		if got, want := Run(t.Context(), Options{Seeds: seeds, Workers: workers}).Hash, digest(traces); got != want {
+			t.Errorf("%d workers: the traces' hash is %s, and alone %s", workers, got, want)
+		}
+	}
+	traces[3], traces[4] = traces[4], traces[3]
+	if digest(traces) == Run(t.Context(), Options{Seeds: seeds}).Hash {
+		t.Error("the hash doesn't tell which seed did what")
 	}
 }
 

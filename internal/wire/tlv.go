@@ -170,21 +170,7 @@ func element(b []byte, at int) (typ uint64, from, to int, err error) {
 		}
 		return 0, 0, 0, ErrTruncated
 	}
-	typ, at, err = varNumber(b, at)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	if typ == 0 || typ > math.MaxUint32 {
-		return 0, 0, 0, ErrType
-	}
-	length, from, err := varNumber(b, at)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	if length > uint64(len(b)-from) { // compared as uint64: a length of 2^63 must not become a negative int
-		return 0, 0, 0, ErrTruncated
-	}
-	return typ, from, from + int(length), nil
+	return elementBeyond(b, at, 0)
 }
 
 // elementBeyond is element where beyond more bytes follow b.
@@ -200,7 +186,7 @@ func elementBeyond(b []byte, at, beyond int) (typ uint64, from, to int, err erro
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if length > uint64(len(b)-from+beyond) {
+	if length > uint64(len(b)-from+beyond) { // compared as uint64: a length of 2^63 must not become a negative int
 		return 0, 0, 0, ErrTruncated
 	}
 	return typ, from, from + int(length), nil
