@@ -27,8 +27,8 @@ fuzz: ## fuzz every decoder for FUZZTIME (3s) each
 acceptance: ## tests with real processes, sockets and namespaces
 	$(GO) test -tags acceptance -count=1 -timeout 45m -v ./acceptance/...
 
-planted: ## the swarm must find every planted bug
-	$(GO) test -tags planted -run TestPlanted -count=1 -timeout 8m -v ./internal/swarm
+planted: ## the swarm, and the crashes of the disk, must find every planted bug
+	$(GO) test -tags planted -run TestPlanted -count=1 -timeout 8m -v ./internal/swarm ./internal/disk
 
 bench: ## benchmarks, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -84,7 +84,7 @@ var rooms = map[string]room{
 	},
 	"internal/impair": {}, // for tests: a UDP proxy that loses, delays and reorders
 	"internal/disk": {
-		internal: []string{"internal/wire"},
+		internal: []string{"internal/wire", "internal/planted"},
 		external: []string{"golang.org/x/sys"},
 	},
 	"internal/scenario": {

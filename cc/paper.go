@@ -143,6 +143,11 @@ func (p *Paper) OnCongestion(now machine.Time) {
 	p.refused, p.heard = true, true
 }
 
+// OnSilence records that nothing came at all though everything was asked for several times: what is asked for at this rate crowds
+// itself out, and no feedback will tell. The rate begins again at its floor: one far above the path's would take dozens of gentle
+// decreases, each after a timeout. Where the guard is active, the next update lifts it to a half of the estimate.
+func (p *Paper) OnSilence() { p.rate = p.cfg.Min }
+
 // Advance runs the updates that are due by now. Call it before reading Rate. Without news since the last update there
 // is none: a rate that nobody uses must not grow, nor an estimate fall because nothing was asked for.
 func (p *Paper) Advance(now machine.Time) {

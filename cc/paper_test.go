@@ -421,3 +421,16 @@ func TestConfigOutOfRange(t *testing.T) {
 		})
 	}
 }
+
+// TestPaperSilence: after silence the rate begins at its floor, and grows from there.
+func TestPaperSilence(t *testing.T) {
+	p := NewPaper(PaperConfig{GammaMax: PaperGammaConsumer, Initial: 1000, Min: 100, Consumer: true})
+	p.OnRTT(100 * machine.Millisecond)
+	if p.OnSilence(); p.Rate() != 100 {
+		t.Fatalf("the rate is %v, want the floor, 100", p.Rate())
+	}
+	p.OnDelivered(machine.Second, 1)
+	if p.Advance(machine.Second); p.Rate() != 105 {
+		t.Errorf("after the next update it is %v, want 105", p.Rate())
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"mars/internal/planted"
 	"mars/internal/wire"
 )
 
@@ -46,6 +47,8 @@ type Partial struct {
 	end     int64  // length of the journal
 	closed  bool
 	seen    stamp // the partial file after our last change of it
+
+	tap func(change) // of tests: told of every change of the two files before it is made
 }
 
 // OpenPartial opens the partial file of dest for the content that id names, and continues what an earlier fetch of the
@@ -101,7 +104,7 @@ func (p *Partial) open() error {
 	case p.created: // whatever the journal says, nothing is there
 		return p.reset()
 	case why == nil:
-		return errors.Join(explain(p.part.Truncate(p.id.Size)), p.see())
+		return errors.Join(explain(p.truncate(p.part, p.id.Size)), p.see())
 	case !errors.Is(why, errNoJournal):
 		p.discarded = why
 	}
@@ -143,7 +146,7 @@ func (p *Partial) readJournal() (why, err error) {
 		return nil, err
 	}
 	p.seed, p.end = seed, int64(n)+good
-	return nil, p.journal.Truncate(p.end)
+	return nil, p.truncate(p.journal, p.end)
 }
 
 // Reset discards all claims and chunks: the next fetch starts from nothing.
@@ -163,10 +166,10 @@ func (p *Partial) reset() error {
 	p.pending, p.waiting = p.pending[:0], 0
 	header := appendHeader(nil, p.id)
 	for _, step := range []func() error{
-		func() error { return p.journal.Truncate(0) },
-		func() error { _, err := p.journal.WriteAt(header, 0); return err },
-		func() error { return p.part.Truncate(0) },
-		func() error { return p.part.Truncate(p.id.Size) },
+		func() error { return p.truncate(p.journal, 0) },
+		func() error { return p.writeAt(p.journal, header, 0) },
+		func() error { return p.truncate(p.part, 0) },
+		func() error { return p.truncate(p.part, p.id.Size) },
 	} {
 		if err := step(); err != nil {
 			return explain(err)
@@ -225,7 +228,12 @@ func (p *Partial) WriteChunk(i int64, data []byte) error {
 		return err
 	}
 	if !p.blank || !blank { // what is zero and was never written stays a hole
-		if _, err := p.part.WriteAt(data, i*int64(p.id.ChunkSize)); err != nil {
+		if planted.Is(planted.JournalFirst) {
+			if err := errors.Join(p.complete(i), p.flush()); err != nil {
+				return err
+			}
+		}
+		if err := p.writeAt(p.part, data, i*int64(p.id.ChunkSize)); err != nil {
 			return explain(errors.Join(err, p.see()))
 		}
 		if err := p.see(); err != nil {
@@ -233,6 +241,28 @@ func (p *Partial) WriteChunk(i int64, data []byte) error {
 		}
 	}
 	return p.complete(i)
+}
+
+// change is one change of the partial file or the journal: bytes written at an offset, or with nil the new length at.
+type change struct {
+	journal bool
+	at      int64
+	bytes   []byte
+}
+
+func (p *Partial) writeAt(f *os.File, b []byte, at int64) error {
+	if p.tap != nil {
+		p.tap(change{f == p.journal, at, b})
+	}
+	_, err := f.WriteAt(b, at)
+	return err
+}
+
+func (p *Partial) truncate(f *os.File, size int64) error {
+	if p.tap != nil {
+		p.tap(change{f == p.journal, size, nil})
+	}
+	return f.Truncate(size)
 }
 
 // zero tells whether b has only zero bytes.
@@ -289,7 +319,7 @@ func (p *Partial) flush() error {
 	for _, r := range p.pending {
 		records = appendRecord(records, p.seed, r)
 	}
-	if _, err := p.journal.WriteAt(records, p.end); err != nil {
+	if err := p.writeAt(p.journal, records, p.end); err != nil {
 		return explain(err)
 	}
 	p.end += int64(len(records))

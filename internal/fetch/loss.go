@@ -41,7 +41,7 @@ func (f *flow) lossAt(p *pending) machine.Time {
 func (f *flow) detect(now machine.Time) {
 	for f.first != nil && f.lossAt(f.first) <= now {
 		if f.first.tries >= collapsed && f.inflight > crowd && now-f.heard > collapsed*f.rtt.rto() {
-			f.ctrl.OnCongestion(now)
+			f.ctrl.OnSilence()
 		}
 		f.lose(f.first, now)
 	}

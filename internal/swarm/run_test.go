@@ -8,7 +8,7 @@ import (
 	"mars/internal/sim"
 )
 
-// always is how many seeds every test run runs. Seeds with bugs that are known and open are listed in scenarios/regress/open.
+// always is how many seeds every test run runs.
 const always = 50
 
 // TestSwarm runs the first seeds, and one that the commit decides: every commit adds one that nobody has run.
