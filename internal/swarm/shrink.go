@@ -12,17 +12,17 @@ import (
 // fetch, shorter. tries bounds the runs that this takes.
 func Shrink(p Plan, kind sim.Kind, tries int) (Plan, sim.Verdict) {
 	s := &shrinker{kind: kind, left: tries}
-	best, verdict := p, Judge(&p, kind == Changing)
-	for again := true; again && s.left > 0; {
-		again = false
+	best, verdict := p, Judge(&p, again(kind))
+	for smaller := true; smaller && s.left > 0; {
+		smaller = false
 		for _, step := range steps {
 			for i := 0; s.left > 0; {
-				smaller, more := step(best, i)
+				next, more := step(best, i)
 				if !more {
 					break
 				}
-				if v, fails := s.fails(&smaller); fails {
-					best, verdict, again = smaller, v, true
+				if v, fails := s.fails(&next); fails {
+					best, verdict, smaller = next, v, true
 				} else {
 					i++
 				}
@@ -31,6 +31,9 @@ func Shrink(p Plan, kind sim.Kind, tries int) (Plan, sim.Verdict) {
 	}
 	return best, verdict
 }
+
+// again tells whether a kind of failure takes more than one run to see.
+func again(kind sim.Kind) bool { return kind == Changing || kind == Relabelled }
 
 type shrinker struct {
 	kind sim.Kind
@@ -43,7 +46,7 @@ func (s *shrinker) fails(p *Plan) (v sim.Verdict, fails bool) {
 		return v, false
 	}
 	s.left--
-	v = Judge(p, s.kind == Changing)
+	v = Judge(p, again(s.kind))
 	return v, v.Kind == s.kind
 }
 
