@@ -93,9 +93,35 @@ func (a *Auditor) entry(now machine.Time, s *flows, e *entry) string {
 			return fmt.Sprintf("a source took an Interest of its own flow from face %d", u.face)
 		}
 	}
+	if wrong := stretched(now, e); wrong != "" {
+		return wrong
+	}
 	if n := len(e.out); n > 0 && !e.queued && e.lost {
 		if last := &e.out[n-1]; last.sent == now && !last.dead && last.face == e.avoid && e.alternatives(e.avoid) > 0 {
 			return fmt.Sprintf("it was sent again by face %d, which had lost it, though there are others", e.avoid)
+		}
+	}
+	return ""
+}
+
+// stretched checks that an Interest sent now keeps to the stretch budget (protocol.md §5.5, 3): at the source less than twice the
+// least distance, or a hop more than it, and everywhere no face whose producer is farther than the Interest may still go.
+func stretched(now machine.Time, e *entry) string {
+	if e.disc == nil || !e.interest.HasHopLimit {
+		return ""
+	}
+	nearest := maxHops
+	for i := range e.disc.probes {
+		nearest = min(nearest, e.disc.probes[i].hops)
+	}
+	left := int(e.interest.HopLimit)
+	if most := max(2*nearest-1, nearest+1); e.disc.source && nearest < unknownHops && e.disc.room > most {
+		return fmt.Sprintf("its epoch lets it go %d hops, and the producer is %d away", e.disc.room, nearest)
+	}
+	for i := range e.out {
+		o := &e.out[i]
+		if p := e.disc.find(o.face); p != nil && o.sent == now && !o.dead && p.hops < unknownHops && p.hops > left {
+			return fmt.Sprintf("it went by face %d, where the producer is %d hops away, and may go %d", o.face, p.hops, left)
 		}
 	}
 	return ""

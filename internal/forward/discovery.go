@@ -209,7 +209,9 @@ func (d *discovery) open(p *probe, room int) bool {
 }
 
 // fits tells whether a face's distance is within what a packet may still go.
-func (p *probe) fits(room int) bool { return p.hops >= unknownHops || p.hops <= room }
+func (p *probe) fits(room int) bool {
+	return p.hops >= unknownHops || p.hops <= room || planted.Is(planted.StretchOff)
+}
 
 // valid tells whether Data Interests may use the face: it is acknowledged, or one of the shortest, along which labels fall
 // anyway and Data can start at once.

@@ -22,6 +22,7 @@ const (
 	QueueLeak         // an Interest that ends while it waits stays counted in its queue
 	QueueOverflow     // an Interest queue has no end
 	FragmentMix       // fragments of different packets are put together
+	StretchOff        // Interests go where the producer is farther than they may go
 	JournalFirst      // the journal tells of a chunk before it is written; found by the crashes of internal/disk, for the swarm has no disks
 	bugs
 )
@@ -29,7 +30,7 @@ const (
 var names = [bugs]string{
 	"none", "label-check-off", "pit-leak", "double-chunk", "stale-epoch", "flags-fall", "repaired-delay", "same-dead-face",
 	"charge-lost", "nonce-check-off", "probe-timer-off", "flight-leak", "queue-leak", "queue-overflow", "fragment-mix",
-	"journal-first",
+	"stretch-off", "journal-first",
 }
 
 func (b Bug) String() string { return names[b] }
