@@ -10,8 +10,18 @@ type World struct {
 	Links  []Link
 	Flows  []Flow
 	Faults []Fault
+	// Endpoints says how TCP, MPTCP and MPQUIC are set up.
+	Endpoints Endpoints `json:",omitzero"`
 	// Limit ends a run that doesn't end by itself, in simulated time; > 0.
 	Limit time.Duration
+}
+
+// Endpoints are the choices that endpoint systems leave open.
+type Endpoints struct {
+	Scheduler string // of new data: minrtt, roundrobin, mainline; "": the system's own
+	ECN       bool   // packets are ECN-capable
+	Pace      bool   // packets leave at the pacing rate
+	Buffer    int    // receive buffer of a connection, bytes; 0: 6 MiB
 }
 
 // Param is one swept parameter at its value.

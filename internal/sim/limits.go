@@ -32,7 +32,7 @@ func judge(w *scenario.World, p *scenario.Point, s *scenario.System) error {
 	if err != nil {
 		return err
 	}
-	if s.Wire, err = bound.Wire(w, cost); err != nil {
+	if s.Wire, err = bound.Wire(sys.routed(w), cost); err != nil {
 		return err
 	}
 	for k := range s.Runs {
@@ -78,8 +78,15 @@ func (s *system) cost(w *scenario.World) (bound.Cost, error) {
 
 // paths is how many routes per flow the system may use at most; 0: all within the stretch.
 func (s *system) paths(w *scenario.World) int {
-	if s.single {
+	switch {
+	case s.single:
 		return 1
+	case s.endpoints != nil:
+		most, own := 1, s.routed(w)
+		for i := range own.Flows {
+			most = max(most, len(own.Flows[i].Paths))
+		}
+		return most
 	}
 	if s.everyone || slices.ContainsFunc(w.Nodes, func(n scenario.Node) bool { return n.MARS }) {
 		return 0 // relays choose too, so detours are open

@@ -16,7 +16,8 @@ type packet struct {
 	addr   int32 // whom it is for: an address of the network
 	face   machine.FaceID
 	ecn    machine.ECN
-	lost   bool // it won't arrive
+	header uint8 // bytes of it that aren't the Machine's
+	lost   bool  // it won't arrive
 }
 
 // link is one direction of a link: a queue, a rate and a delay. A first-in-first-out queue at a fixed rate knows at the

@@ -77,7 +77,7 @@ func (n *network) meddle(l *link, p *packet) bool {
 		n.bufs.put(p.buf)
 		return false
 	}
-	size := int(p.size - headerBytes)
+	size := int(p.size) - int(p.header)
 	data := n.bufs.flat(p.buf, size)
 	if size >= smallest && m.corrupt.hits(m.random) {
 		data[size*3/4+m.random.IntN(size/4)] ^= byte(1 + m.random.IntN(255))
@@ -88,7 +88,7 @@ func (n *network) meddle(l *link, p *packet) bool {
 	if m.duplicate.hits(m.random) {
 		again := *p
 		again.buf = n.bufs.get()
-		copy(n.bufs.bytes(again.buf), data[:p.size-headerBytes])
+		copy(n.bufs.bytes(again.buf), data[:size])
 		n.hold(l, again, machine.Time(m.random.Int64N(int64(maxEcho))))
 	}
 	if m.reorder.hits(m.random) {

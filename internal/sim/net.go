@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 
 	"mars/internal/machine"
@@ -20,7 +21,8 @@ type port struct {
 	addr   int32          // of the peer
 	face   machine.FaceID // at the peer
 	config machine.Face
-	stage  int // bytes that wait in the link's queue at most before the face blocks, like a socket's send buffer; 0: no bound
+	header uint8 // bytes that IP and UDP add; 0: headerBytes
+	stage  int   // bytes that wait in the link's queue at most before the face blocks, like a socket's send buffer; 0: no bound
 }
 
 // turner is an application layer: it does what engines ask for after their Machine has been called.
@@ -187,7 +189,7 @@ func (n *network) deliver(l *link, p packet) {
 
 // receive hands a packet to a Machine: what is lent of it is lent on to those that know how to take it.
 func (n *network) receive(h *host, p *packet) {
-	now, size := h.local(n.now), int(p.size-headerBytes)
+	now, size := h.local(n.now), int(p.size)-int(p.header)
 	if tail := n.bufs.tails[p.buf]; tail.Of != nil && h.lender != nil {
 		h.lender.ReceiveLent(now, p.face, p.ecn, n.bufs.bytes(p.buf)[:size-tail.Len()], tail)
 		return
@@ -206,7 +208,10 @@ func (n *network) transmit(h *host, face machine.FaceID, slot int32) (int, machi
 }
 
 func (n *network) forward(r *router, p packet) {
-	out := r.table[p.addr]
+	out := int32(-1)
+	if int(p.addr) < len(r.table) {
+		out = r.table[p.addr]
+	}
 	if out < 0 || !n.links[out].send(n.now, p) {
 		n.bufs.put(p.buf)
 		return
@@ -244,6 +249,7 @@ func (n *network) pump(i int) {
 func (n *network) drain(h *host, face machine.FaceID) bool {
 	p := &h.ports[face-1]
 	l := &n.links[p.link]
+	header := cmp.Or(p.header, headerBytes)
 	sent := false
 	for {
 		if p.stage > 0 {
@@ -262,7 +268,7 @@ func (n *network) drain(h *host, face machine.FaceID) bool {
 			return sent
 		}
 		sent = true
-		if !l.send(n.now, packet{buf: slot, size: int32(size + headerBytes), addr: p.addr, face: p.face, ecn: ecn}) {
+		if !l.send(n.now, packet{buf: slot, size: int32(size + int(header)), header: header, addr: p.addr, face: p.face, ecn: ecn}) {
 			n.bufs.put(slot)
 		} else if l.n == 1 {
 			n.tree.set(int(l.id), l.next())

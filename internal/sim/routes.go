@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"mars/internal/scenario"
 )
 
@@ -100,3 +102,48 @@ func (g *graph) directed(link, node int) int32 {
 
 // address is the address of node's end of a link.
 func (g *graph) address(link, node int) int32 { return g.directed(link, node) }
+
+// maxEqual bounds the equally short routes that are looked at, as routers do.
+const maxEqual = 64
+
+// equal lists the routes with the fewest links, in the order of the file; at least one, since scenarios without are refused.
+func (g *graph) equal(node, dest int) (all [][]int) {
+	dist := g.hops(dest, -1)
+	var walk func(at int, route []int)
+	walk = func(at int, route []int) {
+		if at == dest {
+			all = append(all, slices.Clone(route))
+			return
+		}
+		for _, l := range g.links[at] {
+			if v := g.peer(l, at); len(all) < maxEqual && dist[v] == dist[at]-1 && (v == dest || g.transit(v)) {
+				walk(v, append(route, l))
+			}
+		}
+	}
+	walk(node, nil)
+	return all
+}
+
+// disjoint lists for each of node's links the shortest route that leaves by it, the shortest first, of those that have fewer than
+// twice the links of the shortest.
+func (g *graph) disjoint(node, dest int) (all [][]int) {
+	hops := g.nextHops(node, dest)
+	slices.SortStableFunc(hops, func(a, b nextHop) int { return a.hops - b.hops })
+	for _, h := range hops {
+		if h.hops > 1 && h.hops >= 2*hops[0].hops {
+			break
+		}
+		route, at := []int{h.link}, g.peer(h.link, node)
+		for dist := g.hops(dest, node); at != dest; {
+			for _, l := range g.links[at] {
+				if v := g.peer(l, at); v != node && dist[v] == dist[at]-1 && (v == dest || g.transit(v)) {
+					route, at = append(route, l), v
+					break
+				}
+			}
+		}
+		all = append(all, route)
+	}
+	return all
+}

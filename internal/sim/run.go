@@ -17,8 +17,9 @@ type Options struct {
 	Every  int64        // trace every n-th packet only; 0: all
 	Graph  bool         // each flow's paths in the result
 
-	Tuning Tuning
-	tracer *tracer
+	Control string // congestion control of endpoint systems that don't name one; "": CUBIC
+	Tuning  Tuning
+	tracer  *tracer
 }
 
 // Run plays one world with one system and one seed. It fails for a system that there isn't, and when the trace can't be

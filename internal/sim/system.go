@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"mars/cc"
+	"mars/internal/endpoint"
 	"mars/internal/fetch"
 	"mars/internal/foreign"
 	"mars/internal/forward"
@@ -26,11 +28,13 @@ type system struct {
 	everyone bool             // every relay runs the strategy of the ends
 	wait     bool             // Data wait for discovery
 
-	plain    bool            // consumers ask for plain names (peers.go)
-	control  foreign.Control // of plain consumers
-	downhill bool            // every next hop is nearer to the producer
-	even     bool            // PCON's shares begin equal
-	note     string          // what must be said wherever its figures are printed
+	plain      bool            // consumers ask for plain names (peers.go)
+	control    foreign.Control // of plain consumers
+	downhill   bool            // every next hop is nearer to the producer
+	even       bool            // PCON's shares begin equal
+	endpoints  *endpoints      // hosts run other transports over IP routers (endpoints.go); nil: they are nodes
+	controller string          // of congestion, of endpoints; "": what the options say
+	note       string          // what must be said wherever its figures are printed
 }
 
 // systems are those that can be simulated.
@@ -50,6 +54,9 @@ var systems = []system{
 		name: "QSF-like", ends: forward.QSF, everyone: true, plain: true, control: foreign.PCON,
 		note: "[R] QSF-like is a reconstruction after one sentence on NDN-QSF, not its algorithm (docs/adr/0010).",
 	},
+	{name: "TCP", routers: true, endpoints: &endpoints{endpoint.TCP, hashed}},
+	{name: "MPTCP-ECMP", routers: true, endpoints: &endpoints{endpoint.MPTCP, hashed}},
+	{name: "MPTCP-Oracle", routers: true, endpoints: &endpoints{endpoint.MPTCP, oracle}},
 }
 
 // Systems are the names of the systems that can be simulated.
@@ -75,7 +82,21 @@ func findSystem(name string) (*system, error) {
 			return &systems[i], nil
 		}
 	}
-	return nil, fmt.Errorf("no system %q: there are %s", name, strings.Join(Systems(), ", "))
+	base, control, ok := strings.Cut(name, ":")
+	for i := range systems {
+		if s := systems[i]; ok && s.name == base && s.endpoints != nil {
+			algorithm, err := cc.Lookup(control)
+			if err != nil {
+				return nil, err
+			}
+			s.name, s.controller = name, control
+			if algorithm.Reconstruction != "" {
+				s.note = "[R] " + control + " is a reconstruction: " + algorithm.Reconstruction + " (docs/controllers.md)."
+			}
+			return &s, nil
+		}
+	}
+	return nil, fmt.Errorf("no system %q: there are %s; those of endpoints may name their congestion control, as in TCP:reno", name, strings.Join(Systems(), ", "))
 }
 
 // defaultChunk is the content of a Data packet where neither flow nor scenario says another, bytes.
@@ -89,13 +110,19 @@ func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, err
 	for i := range w.Nodes {
 		b.addHost(i)
 	}
-	if s.routers {
+	switch {
+	case s.endpoints != nil:
+		if err := b.addEndFlows(); err != nil {
+			return nil, err
+		}
+	case s.routers:
 		b.addTables()
 		b.addDirectFaces()
-	} else {
+		b.addFlows()
+	default:
 		b.addNeighbourFaces()
+		b.addFlows()
 	}
-	b.addFlows()
 	if err := b.schedule(); err != nil {
 		return nil, err
 	}
@@ -115,7 +142,8 @@ type world struct {
 	nodes     []*node.Node // by host; nil: a router
 	consumers []starter    // by host; nil: none
 	producers []*producer
-	recipes   []recipe // by host
+	ends      []*endHost // by host, of endpoint systems; nil: a router
+	recipes   []recipe   // by host
 	flows     []*flow
 	left      int // flows that aren't over
 	healed    bool
@@ -152,9 +180,14 @@ func (b *builder) addHost(i int) {
 	id := random.Uint64()
 	b.ids = append(b.ids, id)
 	b.nodes, b.consumers, b.producers = append(b.nodes, nil), append(b.consumers, nil), append(b.producers, nil)
-	b.recipes = append(b.recipes, recipe{})
+	b.recipes, b.ends = append(b.recipes, recipe{}), append(b.ends, nil)
 	if b.plain(i) {
 		h.router = &router{}
+		b.net.hosts = append(b.net.hosts, h)
+		return
+	}
+	if b.system.endpoints != nil {
+		b.addEndHost(i, &h, random.Uint64())
 		b.net.hosts = append(b.net.hosts, h)
 		return
 	}
