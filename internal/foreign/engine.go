@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"mars/cc"
 	"mars/internal/machine"
 	"mars/internal/wire"
 )
@@ -29,6 +30,11 @@ type ID uint32
 type Request struct {
 	Name  wire.Name    // of an object, with or without version
 	Stall machine.Time // without progress for this long it fails; 0: 30 s
+
+	// With Coupled the transfer has a window for each of Faces of its node, of which there is at least one, as Coupled says, which must
+	// be new, and made for segments of wire.ChunkSize. Else one window, and the node chooses faces.
+	Coupled cc.Controller
+	Faces   []machine.FaceID
 }
 
 // EventKind says what an Event tells.
@@ -171,7 +177,7 @@ func (e *Engine) Stats(id ID) Stats {
 func (t *transfer) statistics() Stats {
 	s := t.stats
 	s.Resent, s.Decreases = t.resent, t.decreases
-	s.Window, s.RTT, s.InFlight = t.ctrl.Window(), t.rtt.smoothed, t.inflight
+	s.Window, s.InFlight, s.RTT = t.gauge()
 	return s
 }
 
@@ -251,9 +257,11 @@ const tokenLen = 6
 // send writes the next Interest of t into buf, which is large enough.
 func (e *Engine) send(now machine.Time, t *transfer, buf []byte) int {
 	const hops = 64
+	var h wire.Packet
 	i := wire.Interest{Nonce: e.rand.Uint32(), HasNonce: true, HopLimit: hops, HasHopLimit: true}
 	if t.state == fetching {
-		n := t.take(now)
+		n, l := t.take(now, t.last)
+		h.NextHop = uint64(l.face)
 		e.limit.spend()
 		e.name = append(e.name[:0], t.base...).AppendNumber(wire.TypeSegment, n)
 	} else {
@@ -267,7 +275,7 @@ func (e *Engine) send(now machine.Time, t *transfer, buf []byte) int {
 	i.Name = e.name
 	var tok [tokenLen]byte
 	binary.BigEndian.PutUint32(tok[:], uint32(t.id))
-	h := wire.Packet{PitToken: tok[:]}
+	h.PitToken = tok[:]
 	return len(i.Append(h.AppendHeader(buf[:0], i.Len())))
 }
 

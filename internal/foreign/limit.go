@@ -66,5 +66,5 @@ func (e *Engine) due(t *transfer) machine.Time {
 	if t.state != fetching || !t.sends(e.now) {
 		return t.deadline(e.now)
 	}
-	return min(e.limit.opens(e.now), t.stallsAt(), t.window.deadline())
+	return min(e.limit.opens(e.now), t.stallsAt(), t.window.deadline(e.now))
 }

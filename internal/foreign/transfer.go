@@ -54,7 +54,7 @@ type transfer struct {
 func newTransfer(now machine.Time, id ID, r Request, size int, c Control) *transfer {
 	return &transfer{
 		id: id, name: r.Name.Clone(), stall: cmp.Or(r.Stall, 30*machine.Second), heard: now, askAt: now,
-		last: math.MaxUint64, window: newWindow(size, c),
+		last: math.MaxUint64, window: newWindow(now, size, c, &r),
 	}
 }
 
@@ -86,7 +86,7 @@ func (t *transfer) deadline(now machine.Time) machine.Time {
 	case t.paused > now:
 		at = min(at, t.paused)
 	}
-	return min(at, t.window.deadline())
+	return min(at, t.window.deadline(now))
 }
 
 // ask records that a question is sent.
@@ -137,14 +137,14 @@ func (e *Engine) onNack(now machine.Time, t *transfer, i *wire.Interest, reason 
 		if n == t.lowest { // others may be past the end, which isn't known yet
 			t.refusals++
 		}
-		if t.refusals >= maxRefusals {
+		if t.refusals >= maxRefusals*len(t.lanes) {
 			e.fail(t, ErrNoRoute)
 			return
 		}
-		t.paused = now + askAgain
+		s.by.opens = now + askAgain
 	default:
-		t.congested(s.seq, func() { t.ctrl.OnLoss(now) })
-		t.paused = now + t.rtt.smoothed
+		t.congested(s, func() { s.by.onLoss(now, s.sent) })
+		s.by.opens = now + s.by.rtt.smoothed
 	}
 	t.lose(s)
 }
@@ -266,6 +266,9 @@ func (e *Engine) onSegment(now machine.Time, t *transfer, d *wire.Data, marked b
 	n, ok := t.number(d.Name)
 	if ok && n == 0 && t.highest == 0 { // it came as the answer to a question
 		t.highest, *t.slot(0) = 1, slot{}
+	}
+	if ok && n < t.lowest {
+		t.answered(now, n)
 	}
 	if !ok || !t.wanted(n) || t.slot(n).state == here {
 		return

@@ -197,8 +197,8 @@ func FuzzReceive(f *testing.F) {
 					missing++
 				}
 			}
-			if flying != tr.inflight || missing != tr.losses || tr.highest-tr.lowest > 16 {
-				t.Fatalf("%d of %d in flight, %d of %d lost, %d…%d", flying, tr.inflight, missing, tr.losses, tr.lowest, tr.highest)
+			if flying != tr.lanes[0].inflight || missing != tr.losses || tr.highest-tr.lowest > 16 {
+				t.Fatalf("%d of %d in flight, %d of %d lost, %d…%d", flying, tr.lanes[0].inflight, missing, tr.losses, tr.lowest, tr.highest)
 			}
 		}
 	})

@@ -91,6 +91,16 @@ type world struct {
 	found    wire.Name
 	size     int64
 	maxAhead uint64
+	paths    []path // faces 1, 2 … that Interests may choose; none: all go by the fields above
+}
+
+// path is one of several, with a queue of its own.
+type path struct {
+	delay, service, free machine.Time
+	queue                int
+	loss                 float64
+	dead                 bool
+	asked, dropped       int
 }
 
 type flying struct {
@@ -123,8 +133,24 @@ func (w *world) drain() {
 		if _, _, n, ok := i.Name.SplitChunk(); ok {
 			w.maxAhead = max(w.maxAhead, n+1)
 		}
+		if f := in.NextHop; f > 0 {
+			w.by(&w.paths[f-1], func() { w.answer(&i, in.PitToken) })
+			continue
+		}
 		w.answer(&i, in.PitToken)
 	}
+}
+
+// by has an Interest answered over a path.
+func (w *world) by(p *path, answer func()) {
+	if p.asked++; p.dead {
+		return
+	}
+	dropped := w.dropped
+	w.delay, w.service, w.queue, w.free, w.loss = p.delay, p.service, p.queue, p.free, p.loss
+	answer()
+	p.free = w.free
+	p.dropped += w.dropped - dropped
 }
 
 func (w *world) answer(i *wire.Interest, token []byte) {

@@ -175,6 +175,7 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 		// Another downstream wants the same: aggregated.
 	default:
 		e.setNonce(i.Nonce)
+		e.via = chosen(hdr, local)
 		s.express(now, e, true)
 	}
 }
@@ -233,7 +234,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 		e.interest.PatchHopLimit(e.buf, i.HopLimit-1)
 		e.interest.HopLimit = i.HopLimit - 1
 	}
-	e.label, e.labelled = hdr.Label, hdr.HasLabel
+	e.label, e.labelled, e.via = hdr.Label, hdr.HasLabel, chosen(hdr, local)
 	e.cost = DefaultCost
 	if hdr.SizeHint > 0 {
 		e.cost = float64(min(max(hdr.SizeHint, minCost), bufferSize))
@@ -241,7 +242,7 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	e.expiry = now
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
-	if s.strategyOf(i.Name) == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
+	if e.via == 0 && s.strategyOf(i.Name) == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
 		return
 	}
 	s.forward(now, e, wire.NackNoRoute)

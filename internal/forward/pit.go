@@ -55,6 +55,7 @@ type entry struct {
 	lost     bool           // sent, and not answered in time
 	avoid    machine.FaceID // face that lost it: retransmissions go elsewhere if they can
 
+	via         machine.FaceID // the face that an application wants it to leave by; 0: any
 	expiry      machine.Time
 	prev, later *entry // wheel
 	bucket      int
@@ -187,7 +188,7 @@ func (p *pit) remove(e *entry) {
 	*at = e.chain
 	p.wheel.disarm(e)
 	e.live, e.chain, e.flow, e.queued, e.avoid, e.marked = false, nil, nil, false, 0, false
-	e.disc, e.owner, e.probe, e.probeIdx, e.lost, e.payer = nil, nil, false, 0, false, nil
+	e.disc, e.owner, e.probe, e.probeIdx, e.lost, e.payer, e.via = nil, nil, false, 0, false, nil, 0
 	e.interest = wire.Interest{}
 	if cap(e.buf) > keptBuffer {
 		e.buf = nil

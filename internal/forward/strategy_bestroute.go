@@ -11,6 +11,10 @@ import (
 // tried again, since retransmissions can keep an entry alive for longer than what was refused holds, and nodes that wait for each other
 // would do so for ever.
 func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason, again bool) {
+	if e.via != 0 {
+		s.direct(now, e, last, again)
+		return
+	}
 	in := &e.in[0]
 	down := s.ups.get(in.face)
 	hops := s.candidates(in.face, down != nil && down.local, e.interest.Name)
@@ -41,4 +45,28 @@ func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason, agai
 	}
 	p := s.send(now, best, e, false)
 	s.out = append(s.out, outbound{best.face, p})
+}
+
+// chosen is the face that an application wants its Interest to leave by (NDNLPv2, "Consumer Controlled Forwarding"); 0: any. Other
+// nodes have no say.
+func chosen(hdr *wire.Packet, local bool) machine.FaceID {
+	if !local || hdr.NextHop > uint64(^machine.FaceID(0)) {
+		return 0
+	}
+	return machine.FaceID(hdr.NextHop)
+}
+
+// direct sends an Interest by the face that its consumer chose, and by no other. again: the consumer asks, rather than that the
+// face refused.
+func (s *flows) direct(now machine.Time, e *entry, last wire.NackReason, again bool) {
+	if u := s.ups.get(e.via); again && u != nil && u.up && e.inFace(e.via) == nil {
+		s.out = append(s.out, outbound{u.face, s.send(now, u, e, false)})
+		return
+	}
+	if !e.waiting() {
+		if last == 0 {
+			last = wire.NackNoRoute
+		}
+		s.fail(e, last)
+	}
 }

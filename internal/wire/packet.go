@@ -13,6 +13,7 @@ const (
 	typePitToken       = 98
 	typeNack           = 800
 	typeNackReason     = 801
+	typeNextHopFaceID  = 816
 	typeCongestionMark = 832
 	typeAck            = 836
 	typeTxSequence     = 840
@@ -46,6 +47,7 @@ type Packet struct {
 	PitToken       []byte // 1…MaxPitToken bytes; nil if absent
 	Nack           bool
 	NackReason     NackReason
+	NextHop        uint64 // NextHopFaceId: the face that an application wants its Interest to leave by; 0: absent
 	CongestionMark uint64 // 0: absent
 	Acks           Acks
 	TxSequence     uint64
@@ -185,6 +187,8 @@ func (p *Packet) take(typ uint64, b []byte, at, from, to int) (err error) {
 	case typeNack:
 		p.Nack = true
 		p.NackReason, err = decodeNack(value)
+	case typeNextHopFaceID:
+		p.NextHop, ok = Natural(value)
 	case typeCongestionMark:
 		p.CongestionMark, ok = Natural(value)
 	case typeAck:
@@ -291,6 +295,9 @@ func (p *Packet) appendFields(dst []byte) []byte {
 			dst = AppendNaturalTLV(dst, typeNackReason, uint64(p.NackReason))
 		}
 	}
+	if p.NextHop != 0 {
+		dst = AppendNaturalTLV(dst, typeNextHopFaceID, p.NextHop)
+	}
 	if p.CongestionMark != 0 {
 		dst = AppendNaturalTLV(dst, typeCongestionMark, p.CongestionMark)
 	}
@@ -315,6 +322,9 @@ func (p *Packet) fieldsLen() int {
 	}
 	if p.Nack {
 		n += TLVLen(typeNack, p.nackLen())
+	}
+	if p.NextHop != 0 {
+		n += 4 + NaturalLen(p.NextHop)
 	}
 	if p.CongestionMark != 0 {
 		n += 4 + NaturalLen(p.CongestionMark)

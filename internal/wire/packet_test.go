@@ -59,6 +59,21 @@ func TestPacketNack(t *testing.T) {
 	}
 }
 
+// TestPacketNextHop: an application chooses the face.
+func TestPacketNextHop(t *testing.T) {
+	b := packet(t, TypeLinkPacket, "fd0330 02 0123"+"5007"+bareInterest)
+	var p Packet
+	if err := p.Decode(b); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "decoded", p, Packet{NextHop: 0x123, Fragment: unhex(t, bareInterest)})
+	same(t, "encoded", p.Append(nil), b)
+	if n := p.HeaderLen(len(p.Fragment)); n != len(b)-len(p.Fragment) {
+		t.Errorf("a header of %d bytes", n)
+	}
+	everyCut(t, b, p.Decode)
+}
+
 func TestPacketBare(t *testing.T) {
 	for _, s := range []string{bareInterest, "06 09 0700 1603 1b0100 1700"} {
 		b := unhex(t, s)
