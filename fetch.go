@@ -32,6 +32,9 @@ type FetchOptions struct {
 	Retry int
 	// Stall is how long to wait without progress before ErrTimeout; 0: 30 s.
 	Stall time.Duration
+	// EndpointCC, for FetchPlain: one window per face of the node, coupled by this controller of package cc. "": one window, over one path
+	// at a time.
+	EndpointCC string
 	// Progress, if set, is called about ten times a second, and at the end.
 	Progress func(Progress)
 	// Discarded, if set, is told why the remains of an earlier fetch were of no use.

@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -10,8 +11,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"mars/cc"
 	"mars/internal/disk"
 	"mars/internal/driver"
 	"mars/internal/foreign"
@@ -20,7 +23,7 @@ import (
 )
 
 // FetchPlain fetches an object of other NDN software, which has no manifest: segments with a CUBIC window, over one path at a
-// time. Unless SHA256 is given, nothing is verified but that packets came whole, and the result says Unverified. It can't be
+// time, or with EndpointCC a window per face. Unless SHA256 is given, nothing is verified but that packets came whole, and the result says Unverified. It can't be
 // resumed; until the object is complete, it is in "<File>.<random>.mars-plain", which goes when the fetch fails.
 func (n *Node) FetchPlain(ctx context.Context, o FetchOptions) (*FetchResult, error) {
 	name, err := objectName(o.Name)
@@ -29,6 +32,9 @@ func (n *Node) FetchPlain(ctx context.Context, o FetchOptions) (*FetchResult, er
 	}
 	if (o.Writer != nil) == (o.File != "") {
 		return nil, UsageError(errors.New("a fetch needs one destination: a file or a writer"))
+	}
+	if err := CheckEndpointCC(o.EndpointCC); err != nil {
+		return nil, err
 	}
 	start := time.Now()
 	res := &FetchResult{Name: name.String(), Unverified: o.SHA256 == nil}
@@ -56,12 +62,17 @@ func (n *Node) FetchPlain(ctx context.Context, o FetchOptions) (*FetchResult, er
 func (n *Node) plainTo(ctx context.Context, start time.Time, name wire.Name, o *FetchOptions, out *plainOutput, res *FetchResult) error {
 	var id foreign.ID
 	inbox := newMailbox[foreign.Event]()
+	var lanes error
 	err := n.driver.Do(func(now machine.Time) {
-		id = n.foreign.Start(now, foreign.Request{Name: name, Stall: machine.Time(o.Stall)})
+		r := foreign.Request{Name: name, Stall: machine.Time(o.Stall)}
+		if lanes = n.lanes(&r, o.EndpointCC); lanes != nil {
+			return
+		}
+		id = n.foreign.Start(now, r)
 		n.inboxes[id] = inbox
 		n.node.Touch(now)
 	})
-	if err != nil {
+	if err = cmp.Or(err, lanes); err != nil {
 		return err
 	}
 	defer n.driver.Post(func(now machine.Time) {
@@ -103,6 +114,41 @@ func (n *Node) plainTo(ctx context.Context, start time.Time, name wire.Name, o *
 		}
 	}
 	return nil
+}
+
+// CheckEndpointCC tells whether FetchOptions.EndpointCC may have a value; the error lists those that it may have.
+func CheckEndpointCC(name string) error {
+	if name == "" {
+		return nil
+	}
+	if _, err := cc.Lookup(name); err != nil {
+		return UsageError(err)
+	}
+	return nil
+}
+
+// lanes has a fetch use a window per face on the way to the object, under a controller. "": it doesn't. It runs on the loop goroutine.
+func (n *Node) lanes(r *foreign.Request, controller string) error {
+	if controller == "" {
+		return nil
+	}
+	a, err := cc.Lookup(controller)
+	if err != nil {
+		return UsageError(err)
+	}
+	for _, h := range n.node.Forwarder().NextHops(r.Name) {
+		if _, local := n.node.Forwarder().Face(h.Face); !local && !slices.Contains(r.Faces, h.Face) {
+			r.Faces = append(r.Faces, h.Face)
+		}
+	}
+	if n.home != nil {
+		return UsageError(errors.New("the faces are those of the node of this host, and it shares them out itself: give each path with --via"))
+	}
+	if len(r.Faces) == 0 {
+		return foreign.ErrNoRoute
+	}
+	r.Coupled, err = a.New(wire.ChunkSize)
+	return err
 }
 
 // plainEvents stores what came; it tells whether that was all.

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"mars/cc"
 	"mars/internal/wire"
 )
 
@@ -40,6 +42,44 @@ func TestFetchPlain(t *testing.T) {
 		if err != nil || !bytes.Equal(out.Bytes(), content) || res.Unverified {
 			t.Errorf("%d bytes to a writer: got %d (%v)", size, out.Len(), err)
 		}
+	}
+}
+
+// TestFetchEndpointCC: every controller fetches over all faces, also when one of them leads nowhere.
+func TestFetchEndpointCC(t *testing.T) {
+	s := newSite(t, 100)
+	content := random(t, filepath.Join(s.dir, "f"), 3<<20)
+	a, stopA := relayTo(t, s.addr)
+	defer stopA()
+	b, stopB := relayTo(t, s.addr)
+	defer stopB()
+	n, _ := consumerVia(t, a, b)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for _, algorithm := range cc.Algorithms() {
+		var out bytes.Buffer
+		res, err := n.FetchPlain(ctx, FetchOptions{Name: "/site/f", Writer: &out, EndpointCC: algorithm.Name})
+		if err != nil || !bytes.Equal(out.Bytes(), content) || !res.Unverified {
+			t.Fatalf("%s: got %d bytes (%v)", algorithm.Name, out.Len(), err)
+		}
+	}
+	faces, err := n.Status()
+	if err != nil || len(faces) != 2 {
+		t.Fatal(faces, err)
+	}
+	for _, f := range faces {
+		if f.ContentIn < 3<<20 { // of twelve fetches
+			t.Errorf("%s carried %d bytes", f.Name, f.ContentIn)
+		}
+	}
+	stopB()
+	var out bytes.Buffer
+	if _, err := n.FetchPlain(ctx, FetchOptions{Name: "/site/f", Writer: &out, EndpointCC: "lia"}); err != nil || !bytes.Equal(out.Bytes(), content) {
+		t.Errorf("with one relay gone: got %d bytes (%v)", out.Len(), err)
+	}
+	_, err = n.FetchPlain(ctx, FetchOptions{Name: "/site/f", Writer: &out, EndpointCC: "vegas"})
+	if err == nil || ExitCode(err) != 2 || !strings.Contains(err.Error(), "olia") {
+		t.Errorf("an unknown controller: %v", err)
 	}
 }
 

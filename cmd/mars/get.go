@@ -42,6 +42,7 @@ type getFlags struct {
 	longest    time.Duration
 	retry      int
 	plain      bool
+	endpointCC string
 	force      bool
 	quiet      bool
 	json       bool
@@ -86,6 +87,7 @@ ends with / is a directory with all below it. Of several NAMEs each appears in t
 	flags.DurationVar(&f.longest, "max-duration", 0, "end after this `TIME`, resumable")
 	flags.IntVar(&f.retry, "retry", 0, "try again up to `N` times after failures that may pass")
 	flags.BoolVar(&f.plain, "plain", false, "the object is of other NDN software: fetch it without a manifest, not verified")
+	flags.StringVar(&f.endpointCC, "endpoint-cc", "", "as --plain, with a window per face, coupled by the congestion controller `NAME` (lia, olia, balia, cubic …)")
 	flags.BoolVar(&f.force, "force", false, "with -o -: write to a terminal too")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON lines on stdout (with -o - on stderr) instead of texts")
@@ -157,9 +159,13 @@ func (f *getFlags) prepare(c *cobra.Command, names []string, ev *events) error {
 		ctx, cancel = context.WithTimeout(ctx, f.longest)
 		defer cancel()
 	}
-	if f.plain && many {
+	if many && f.endpointCC != "" {
+		return usage(c, "--endpoint-cc is for one object, and without --dry-run")
+	}
+	if many && f.plain {
 		return usage(c, "--plain is for one object, and without --dry-run")
 	}
+	f.plain = f.plain || f.endpointCC != ""
 	if many {
 		return f.fetchMany(ctx, c, cfg, j, ev)
 	}
@@ -182,6 +188,9 @@ func (f *getFlags) check(c *cobra.Command) error {
 		return usage(c, "--max-duration must be longer than nothing, such as 10m")
 	case f.retry < 0:
 		return usage(c, "--retry can't be negative")
+	}
+	if err := mars.CheckEndpointCC(f.endpointCC); err != nil {
+		return usage(c, "--endpoint-cc: %v", err)
 	}
 	return nil
 }
@@ -277,7 +286,7 @@ func (f *getFlags) fetchOne(ctx context.Context, c *cobra.Command, cfg *mars.Con
 	defer view.Close()
 	var last mars.Progress
 	opt := mars.FetchOptions{
-		Name: name, File: j.dest, Fresh: !f.resume, SHA256: j.sum, Stall: f.stall, Retry: f.retry,
+		Name: name, File: j.dest, Fresh: !f.resume, SHA256: j.sum, Stall: f.stall, Retry: f.retry, EndpointCC: f.endpointCC,
 		Progress: func(p mars.Progress) {
 			last = p
 			view.Update(p)
@@ -313,7 +322,11 @@ func (f *getFlags) fetchOne(ctx context.Context, c *cobra.Command, cfg *mars.Con
 		fmt.Fprintln(w, summary(j.dest, res))
 	}
 	if res.Unverified && !f.json {
-		fmt.Fprintln(c.ErrOrStderr(), "mars: not verified: no manifest")
+		why := "no manifest"
+		if f.endpointCC != "" {
+			why = "--endpoint-cc asks for no manifest"
+		}
+		fmt.Fprintln(c.ErrOrStderr(), "mars: not verified:", why)
 	}
 	return nil
 }

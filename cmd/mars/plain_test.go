@@ -43,3 +43,16 @@ func TestGetPlain(t *testing.T) {
 		t.Errorf("%v are left", left)
 	}
 }
+
+// TestGetEndpointCC fetches over two paths with a window for each.
+func TestGetEndpointCC(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	content := random(1<<20 + 3)
+	at := s.serve(content, 2)
+	s.mars("get", "/site/object", "--endpoint-cc", "olia", "--via", at[0], "--via", at[1]).
+		want(t, 0, "object: 1.0 MB in ", "over 2 paths\n", "mars: not verified: --endpoint-cc asks for no manifest\n")
+	s.same("object", content)
+	s.mars("get", "/site/object", "--endpoint-cc", "vegas", "--via", at[0]).want(t, 2, `no congestion controller "vegas"`, "lia, olia, balia")
+	s.mars("get", "/site/", "-o", "all/", "--endpoint-cc", "lia", "--via", at[0]).want(t, 2, "--endpoint-cc is for one object")
+}

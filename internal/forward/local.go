@@ -94,6 +94,9 @@ type Route struct {
 	Hops   []NextHop // nearest first; not to be changed
 }
 
+// NextHops are the ways to a name, nearest first; they hold until the FIB changes.
+func (fw *Forwarder) NextHops(name wire.Name) []NextHop { return fw.flows.fib.lookup(name) }
+
 // Routes appends the FIB to dst, in canonical order.
 func (fw *Forwarder) Routes(dst []Route) []Route {
 	for _, prefix := range slices.Sorted(maps.Keys(fw.flows.fib.byName)) {
