@@ -75,7 +75,7 @@ var rooms = map[string]room{
 	"internal/endpoint": protocol("internal/machine", "cc"),
 	"internal/secure": {
 		internal: []string{"internal/machine", "internal/wire"},
-		external: []string{"github.com/flynn/noise", "golang.org/x/crypto"},
+		external: []string{"github.com/flynn/noise", "golang.org/x/crypto", "filippo.io/edwards25519"},
 	},
 	"internal/driver": {
 		internal: []string{"internal/machine", "internal/wire"},
