@@ -71,25 +71,37 @@ type Machine interface {
 	Deadline() Time
 }
 
-// Protector seals the datagrams of one face before they leave and opens what arrives. It stands between the driver
-// and the Machine, since it decides framing and demultiplexing.
-type Protector interface {
-	// Overhead is the number of bytes that Seal adds to each datagram.
+// Guard protects faces: it seals the datagrams that leave and opens those that arrive, and shakes hands with peers before
+// that. It stands between the driver and the Machine, since it decides framing and which datagram is of which face. Like
+// a Machine it is sans-I/O and never called concurrently.
+type Guard interface {
+	// Dial begins to protect a face toward the holder of a public key. Receive tells when it is up.
+	Dial(now Time, face FaceID, key [32]byte) error
+	// Close ends the protection of a face.
+	Close(face FaceID)
+	// Closed appends the faces that the Guard itself has ended since the last call.
+	Closed(dst []FaceID) []FaceID
+	// Receive handles one datagram from the wire. source is the address that it came from, in any form that is the same
+	// every time; what the datagram carries is appended to dst. The result is valid until the next call.
+	Receive(now Time, source, datagram, dst []byte) Arrival
+	// Seal appends the protected form of plain to dst, and nothing when there are no keys. It may write into the
+	// capacity of plain.
+	Seal(now Time, face FaceID, dst, plain []byte) []byte
+	// Overhead is by how many bytes Seal makes a datagram longer.
 	Overhead() int
-	// Seal appends the protected form of plain to dst.
-	Seal(dst, plain []byte) []byte
-	// Open appends the plain form of sealed to dst, or fails; a datagram that fails is dropped and counted.
-	Open(dst, sealed []byte) ([]byte, error)
+	// Transmit writes the Guard's next own datagram into buf, of at least 1,200 bytes, and tells by which face it is to
+	// leave. 0: there is none.
+	Transmit(now Time, buf []byte) (face FaceID, n int)
+	// Advance fires the timers due by now, and Deadline is when the next one is due.
+	Advance(now Time)
+	Deadline() Time
 }
 
-// Null is the Protector that protects nothing: plain faces.
-type Null struct{}
-
-// Overhead returns 0.
-func (Null) Overhead() int { return 0 }
-
-// Seal appends plain unchanged.
-func (Null) Seal(dst, plain []byte) []byte { return append(dst, plain...) }
-
-// Open appends sealed unchanged.
-func (Null) Open(dst, sealed []byte) ([]byte, error) { return append(dst, sealed...), nil }
+// Arrival is what became of a datagram that a Guard received.
+type Arrival struct {
+	Face   FaceID // whose it is; 0: nobody's
+	Plain  []byte // for the Machine; nil: it was for the Guard alone, or was dropped
+	Reply  []byte // to be sent back to where it came from; nil: nothing
+	Up     bool   // the face is up from now on
+	Newest bool   // nothing newer has come by the face: where it came from is where the peer is
+}
