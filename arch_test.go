@@ -80,7 +80,7 @@ var rooms = map[string]room{
 	"internal/driver": {
 		internal: []string{"internal/machine", "internal/wire"},
 		external: []string{"golang.org/x/sys", "golang.org/x/net"},
-		tests:    []string{"internal/impair", "internal/node"},
+		tests:    []string{"internal/impair", "internal/node", "internal/secure"},
 	},
 	"internal/impair": {}, // for tests: a UDP proxy that loses, delays and reorders
 	"internal/disk": {

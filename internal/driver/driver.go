@@ -38,6 +38,11 @@ type Options struct {
 	Idle time.Duration
 	// MTU is the datagram size of faces that name none, bytes. 0: DefaultMTU.
 	MTU int
+	// Guard protects the faces that have a FaceSpec.Key, and those of peers that shake hands with it; it deals faces by
+	// NewFace. nil: all are plain.
+	Guard machine.Guard
+	// GuardedOnly: peers that don't shake hands with the Guard get no face.
+	GuardedOnly bool
 	// Accept decides whether a datagram from an unknown peer makes a face, and describes it. It is called on the loop
 	// goroutine. nil: every peer is welcome.
 	Accept func(remote netip.AddrPort) (machine.Face, bool)
@@ -45,13 +50,13 @@ type Options struct {
 
 // FaceSpec describes a face to Dial.
 type FaceSpec struct {
-	Remote    netip.AddrPort    // the peer
-	Local     netip.AddrPort    // our side; address and port may each be zero, and the system chooses
-	Device    string            // interface to send and receive by, whatever the routes say; "": the system chooses
-	Face      machine.Face      // as the Machine is told; MTU 0: Options.MTU
-	Name      string            // for people; it needn't be unique
-	Protector machine.Protector // nil: machine.Null
-	KeepAlive KeepAlive         // the zero value: none
+	Remote    netip.AddrPort // the peer
+	Local     netip.AddrPort // our side; address and port may each be zero, and the system chooses
+	Device    string         // interface to send and receive by, whatever the routes say; "": the system chooses
+	Face      machine.Face   // as the Machine is told; MTU 0: Options.MTU
+	Name      string         // for people; it needn't be unique
+	Key       *[32]byte      // the peer's public key: the face is protected by Options.Guard; nil: it is plain
+	KeepAlive KeepAlive      // the zero value: none
 }
 
 // KeepAlive is what a face sends when nothing has left by it for a while, so that the mapping of a NAT on the way to the
@@ -80,18 +85,19 @@ type Driver struct {
 	closing bool
 
 	// What follows belongs to the loop.
-	machine machine.Machine
-	onTurn  []func(now machine.Time)
-	sockets []*socket
-	ended   []*socket // whose stream is over
-	byID    map[machine.FaceID]*face
-	guests  guests
-	muted   []*face
-	keepers []*face      // those with a keep-alive
-	idleAt  machine.Time // no face is idle for too long before this
-	ready   []machine.FaceID
-	train   *train // empty between two pulls
-	plain   []byte // a datagram before it is sealed or after it was opened
+	machine     machine.Machine
+	onTurn      []func(now machine.Time)
+	sockets     []*socket
+	ended       []*socket // whose stream is over
+	byID        map[machine.FaceID]*face
+	guests      guests
+	muted       []*face
+	keepers     []*face      // those with a keep-alive
+	idleAt      machine.Time // no face is idle for too long before this
+	guardClosed []machine.FaceID
+	ready       []machine.FaceID
+	train       *train // empty between two pulls
+	plain       []byte // a datagram before it is sealed or after it was opened
 }
 
 // New returns a Driver for m, which from now on only the driver may call; use Do and Post to reach it.
@@ -136,7 +142,9 @@ func (d *Driver) Listen(addr netip.AddrPort) (netip.AddrPort, error) {
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	return conn.localAddr(), d.add(newSocket(d, conn, nil))
+	s := newSocket(d, conn, nil)
+	s.guarded = d.opt.Guard != nil
+	return conn.localAddr(), d.add(s)
 }
 
 // Dial makes a face with a connected socket of its own. The Machine hears of it (FaceUp) when Run runs. Several faces to
@@ -161,10 +169,15 @@ func (d *Driver) dial(spec FaceSpec, conn batchConn) (machine.FaceID, error) {
 	if !ok {
 		return 0, errors.Join(errors.New("no face identifier is left"), conn.close())
 	}
-	f := newFace(id, spec.Name, spec.Face, d.opt.MTU, spec.Protector)
+	f := newFace(id, spec.Name, spec.Face, d.opt.MTU)
+	if spec.Key != nil {
+		f.key32 = spec.Key
+		f.protect(d.opt.Guard.Overhead())
+	}
 	f.target.remote = plain(spec.Remote)
 	f.keepAlive = spec.KeepAlive
 	f.sock = newSocket(d, conn, f)
+	f.sock.guarded = spec.Key != nil
 	return id, d.add(f.sock)
 }
 
@@ -182,6 +195,9 @@ func (d *Driver) Drop(id machine.FaceID) {
 		}
 	})
 }
+
+// NewFace deals an identifier for a face that a peer makes; false: none is left. It is what a Guard needs.
+func (d *Driver) NewFace() (machine.FaceID, bool) { return d.newID() }
 
 // newID deals a face identifier, which is never dealt again; false: all are used up.
 func (d *Driver) newID() (machine.FaceID, bool) {
@@ -209,7 +225,13 @@ func (d *Driver) add(s *socket) error {
 	}
 	d.Post(func(now machine.Time) {
 		d.sockets = append(d.sockets, s)
-		if s.face != nil {
+		switch {
+		case s.face != nil && s.guarded:
+			d.byID[s.face.id] = s.face
+			if err := d.opt.Guard.Dial(now, s.face.id, *s.face.key32); err != nil {
+				d.log.Warn("the face can't be protected, and stays down", "face", s.face.id, "name", s.face.name, "error", err)
+			}
+		case s.face != nil:
 			d.faceUp(now, s.face)
 		}
 		d.readers.Add(1)
@@ -240,12 +262,17 @@ func (d *Driver) faceDown(now machine.Time, f *face) {
 	d.guests.remove(f)
 	d.muted, d.keepers = without(d.muted, f), without(d.keepers, f)
 	f.sock.waiting = without(f.sock.waiting, f)
-	f.up.Store(false)
+	if f.overhead > 0 {
+		d.opt.Guard.Close(f.id)
+	}
+	known := f.up.Swap(false)
 	d.mu.Lock()
 	d.all = without(d.all, f)
 	d.mu.Unlock()
 	d.log.Info("face down", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
-	d.machine.FaceDown(now, f.id)
+	if known {
+		d.machine.FaceDown(now, f.id)
+	}
 }
 
 // Faces describes the present faces in the order of their IDs.

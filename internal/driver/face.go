@@ -28,16 +28,15 @@ type FaceInfo struct {
 	Stream        bool // an application here, over a Unix stream: Name is the path of the socket, and there are no addresses
 	Up            bool // the Machine knows it
 	MTU           int  // bytes; 0: no limit
-	Protected     bool // it has a Protector other than Null
+	Protected     bool // by the Guard
 
 	DatagramsIn, BytesIn   uint64 // what the Machine got
 	DatagramsOut, BytesOut uint64 // what the kernel took, protection included
 	SendErrors             uint64 // failed sends, and refusals that came back
 	Oversized              uint64 // datagrams too long for the path or for a buffer
-	ReceiveDrops           uint64 // datagrams that the Protector refused
 
 	// What follows is of the face's socket; on-demand faces of one listener share it.
-	Rejected                  uint64 // datagrams of no face: peers that aren't welcome, or truncated
+	Rejected                  uint64 // datagrams of no face: peers that aren't welcome, truncated, or refused by the Guard
 	KernelDrops               uint64 // dropped since the kernel's receive buffer was full
 	InboxStalls               uint64 // times that the reader had to wait for the loop
 	ReceiveBuffer, SendBuffer int    // bytes that the kernel grants; 0: unknown
@@ -51,8 +50,8 @@ type face struct {
 	id        machine.FaceID
 	name      string
 	face      machine.Face
-	protector machine.Protector // nil for Null
-	overhead  int
+	key32     *[32]byte // of the peer that we dial by a protected face
+	overhead  int       // of its protection, bytes; 0: it is plain
 	target    target
 	largest   int // bytes of the buffers that the Machine gets
 	sock      *socket
@@ -68,12 +67,12 @@ type face struct {
 	seen  machine.Time  // when something last came, or the face came up
 
 	datagramsIn, bytesIn, datagramsOut, bytesOut atomic.Uint64
-	sendErrors, oversized, receiveDrops          atomic.Uint64
+	sendErrors, oversized                        atomic.Uint64
 	heard                                        atomic.Int64
 	err                                          atomic.Pointer[error]
 }
 
-func newFace(id machine.FaceID, name string, desc machine.Face, mtu int, p machine.Protector) *face {
+func newFace(id machine.FaceID, name string, desc machine.Face, mtu int) *face {
 	if desc.MTU <= 0 {
 		desc.MTU = mtu
 	}
@@ -81,10 +80,14 @@ func newFace(id machine.FaceID, name string, desc machine.Face, mtu int, p machi
 	if desc.Local {
 		f.face.MTU, f.largest = 0, maxFrame
 	}
-	if _, null := p.(machine.Null); p != nil && !null {
-		f.protector, f.overhead = p, p.Overhead()
-	}
 	return f
+}
+
+// protect takes the room that protection needs out of every datagram.
+func (f *face) protect(overhead int) {
+	f.overhead = overhead
+	f.face.MTU -= overhead
+	f.largest -= overhead
 }
 
 // hear notes that the peer is there.
@@ -156,11 +159,11 @@ func (d *Driver) unmute(now machine.Time) (next machine.Time) {
 
 func (f *face) info() FaceInfo {
 	i := FaceInfo{
-		ID: f.id, Name: f.name, OnDemand: f.face.OnDemand, Stream: f.face.Local, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.protector != nil,
+		ID: f.id, Name: f.name, OnDemand: f.face.OnDemand, Stream: f.face.Local, Up: f.up.Load(), MTU: f.face.MTU, Protected: f.overhead > 0,
 		Remote: f.target.remote, Local: f.sock.conn.localAddr(),
 		DatagramsIn: f.datagramsIn.Load(), BytesIn: f.bytesIn.Load(),
 		DatagramsOut: f.datagramsOut.Load(), BytesOut: f.bytesOut.Load(),
-		SendErrors: f.sendErrors.Load(), Oversized: f.oversized.Load(), ReceiveDrops: f.receiveDrops.Load(),
+		SendErrors: f.sendErrors.Load(), Oversized: f.oversized.Load(),
 		Rejected: f.sock.rejected.Load(), KernelDrops: f.sock.conn.drops(), InboxStalls: f.sock.in.stallCount(),
 		LastHeard: machine.Time(f.heard.Load()),
 	}

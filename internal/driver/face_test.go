@@ -1,88 +1,12 @@
 package driver
 
 import (
-	"bytes"
-	"errors"
 	"log/slog"
 	"net"
-	"net/netip"
 	"strings"
 	"sync"
 	"testing"
 )
-
-// xor is a Protector that puts a mark before each datagram and inverts it.
-type xor struct{}
-
-const mark = "sealed"
-
-func (xor) Overhead() int { return len(mark) }
-
-func (xor) Seal(dst, plain []byte) []byte {
-	dst = append(dst, mark...)
-	for _, b := range plain {
-		dst = append(dst, ^b)
-	}
-	return dst
-}
-
-func (xor) Open(dst, sealed []byte) ([]byte, error) {
-	rest, ok := bytes.CutPrefix(sealed, []byte(mark))
-	if !ok {
-		return dst, errors.New("not sealed")
-	}
-	for _, b := range rest {
-		dst = append(dst, ^b)
-	}
-	return dst, nil
-}
-
-// TestProtectedFace has a Protector on one side only and looks at what comes out of the other.
-func TestProtectedFace(t *testing.T) {
-	peer, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer peer.Close()
-	m := newEcho()
-	d := New(m, Options{})
-	id := dial(t, d, FaceSpec{Remote: peer.LocalAddr().(*net.UDPAddr).AddrPort(), Protector: xor{}})
-	start(t, d)
-	do(t, d, func() {
-		m.queue(id, bytes.Repeat([]byte{1}, 1400)) // a full MTU: the overhead comes on top
-		m.queue(id, bytes.Repeat([]byte{2}, 3000))
-	})
-	var from netip.AddrPort
-	for i, size := range []int{1400, 3000} {
-		buf := make([]byte, 4000)
-		var n int
-		if n, from, err = peer.ReadFromUDPAddrPort(buf); err != nil {
-			t.Fatal(err)
-		}
-		want := append([]byte(mark), bytes.Repeat([]byte{^byte(i + 1)}, size)...)
-		if !bytes.Equal(buf[:n], want) {
-			t.Errorf("datagram %d came with %d bytes, want %d", i, n, len(want))
-		}
-	}
-	for _, s := range []string{"forged", mark + string([]byte{^byte('o'), ^byte('k')})} {
-		if _, err := peer.WriteToUDPAddrPort([]byte(s), from); err != nil {
-			t.Fatal(err)
-		}
-	}
-	until(t, d, "an opened datagram", func() bool { return d.Faces()[0].DatagramsIn == 1 })
-	if f := d.Faces()[0]; f.ReceiveDrops != 1 || f.BytesIn != 2 || !f.Protected || f.LastHeard == 0 {
-		t.Errorf("%+v", f)
-	}
-	do(t, d, func() { // the echo of what was opened is sealed again
-		if len(m.out[id]) != 0 {
-			t.Error("the echo stays")
-		}
-	})
-	buf := make([]byte, 100)
-	if n, err := peer.Read(buf); err != nil || string(buf[:n]) != mark+string([]byte{^byte('o'), ^byte('k')}) {
-		t.Errorf("%q, %v", buf[:n], err)
-	}
-}
 
 // notes is a log that a test reads.
 type notes struct {

@@ -38,13 +38,7 @@ func (d *Driver) checkIdle(now machine.Time) {
 func (d *Driver) keep(now machine.Time, f *face) {
 	if !f.sock.full && f.held == nil {
 		d.train.reset()
-		size := len(f.keepAlive.Datagram)
-		if f.protector == nil {
-			copy(d.train.free(), f.keepAlive.Datagram)
-		} else {
-			size = len(f.protector.Seal(d.train.free()[:0], f.keepAlive.Datagram))
-		}
-		d.train.add(size)
+		d.train.add(copy(d.train.free(), f.keepAlive.Datagram))
 		d.send(now, f, d.train)
 	}
 	f.sent = now // also if it failed: the next one is due as late

@@ -75,71 +75,60 @@ func TestGuestsMayStay(t *testing.T) {
 	})
 }
 
-// TestKeepAlive: only silence of our own counts, and a protected face seals what it sends.
+// TestKeepAlive: only silence of our own counts.
 func TestKeepAlive(t *testing.T) {
-	for name, p := range map[string]machine.Protector{"plain": nil, "protected": xor{}} {
-		t.Run(name, func(t *testing.T) {
-			var h hands
-			m := newEcho()
-			d := New(m, Options{Clock: h.now, Scale: 2})
-			id, conn := dialFake(t, d, FaceSpec{Protector: p, KeepAlive: KeepAlive{20 * time.Second, []byte("alive")}})
-			_, other := dialFake(t, d, FaceSpec{})
-			start(t, d)
-			do(t, d, func() {}) // the faces are up
-			next := func(want string) {
-				t.Helper()
-				select {
-				case got := <-conn.sent:
-					if p != nil {
-						opened, err := p.Open(nil, got)
-						if err != nil {
-							t.Fatal(err)
-						}
-						got = opened
-					}
-					if string(got) != want {
-						t.Errorf("sent %q, want %q", got, want)
-					}
-				default:
-					t.Errorf("%q was not sent", want)
-				}
+	var h hands
+	m := newEcho()
+	d := New(m, Options{Clock: h.now, Scale: 2})
+	id, conn := dialFake(t, d, FaceSpec{KeepAlive: KeepAlive{20 * time.Second, []byte("alive")}})
+	_, other := dialFake(t, d, FaceSpec{})
+	start(t, d)
+	do(t, d, func() {}) // the faces are up
+	next := func(want string) {
+		t.Helper()
+		select {
+		case got := <-conn.sent:
+			if string(got) != want {
+				t.Errorf("sent %q, want %q", got, want)
 			}
-			nothing := func() {
-				t.Helper()
-				if len(conn.sent)+len(other.sent) != 0 {
-					t.Errorf("sent %d and %d datagrams, want none", len(conn.sent), len(other.sent))
-				}
-			}
-			h.pass(t, d, 19*time.Second)
-			nothing()
-			h.pass(t, d, time.Second)
-			next("alive")
-			h.pass(t, d, 10*time.Second)
-			do(t, d, func() { m.queue(id, []byte("a packet")) })
-			do(t, d, func() {})
-			next("a packet")
-			h.pass(t, d, 19*time.Second)
-			nothing()
-			h.pass(t, d, time.Second)
-			next("alive")
-			conn.mu.Lock()
-			conn.fails = func() error { return syscall.EPERM }
-			conn.mu.Unlock()
-			h.pass(t, d, 20*time.Second)
-			nothing()
-			conn.mu.Lock()
-			conn.fails = nil
-			conn.mu.Unlock()
-			h.pass(t, d, 20*time.Second)
-			next("alive")
-			nothing()
-			d.Drop(id)
-			do(t, d, func() {}) // the loop has come to it: a keep-alive that was due before may leave
-			do(t, d, func() {})
-			h.pass(t, d, time.Hour)
-			nothing()
-		})
+		default:
+			t.Errorf("%q was not sent", want)
+		}
 	}
+	nothing := func() {
+		t.Helper()
+		if len(conn.sent)+len(other.sent) != 0 {
+			t.Errorf("sent %d and %d datagrams, want none", len(conn.sent), len(other.sent))
+		}
+	}
+	h.pass(t, d, 19*time.Second)
+	nothing()
+	h.pass(t, d, time.Second)
+	next("alive")
+	h.pass(t, d, 10*time.Second)
+	do(t, d, func() { m.queue(id, []byte("a packet")) })
+	do(t, d, func() {})
+	next("a packet")
+	h.pass(t, d, 19*time.Second)
+	nothing()
+	h.pass(t, d, time.Second)
+	next("alive")
+	conn.mu.Lock()
+	conn.fails = func() error { return syscall.EPERM }
+	conn.mu.Unlock()
+	h.pass(t, d, 20*time.Second)
+	nothing()
+	conn.mu.Lock()
+	conn.fails = nil
+	conn.mu.Unlock()
+	h.pass(t, d, 20*time.Second)
+	next("alive")
+	nothing()
+	d.Drop(id)
+	do(t, d, func() {}) // the loop has come to it: a keep-alive that was due before may leave
+	do(t, d, func() {})
+	h.pass(t, d, time.Hour)
+	nothing()
 }
 
 // TestKeepAliveWaitsForRoom: a socket that is full has something to send anyway.

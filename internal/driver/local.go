@@ -115,7 +115,7 @@ func (d *Driver) addLocal(c *net.UnixConn, path string, what machine.Face) (mach
 	if !ok {
 		return 0, errors.Join(errors.New("no face identifier is left"), conn.close())
 	}
-	f := newFace(id, path, what, 0, nil)
+	f := newFace(id, path, what, 0)
 	f.sock = newSocket(d, conn, f)
 	return id, d.add(f.sock)
 }

@@ -60,6 +60,9 @@ func (d *Driver) shutdown() error {
 func (d *Driver) setAlarm(a alarm) {
 	now := d.clock.now()
 	next := min(d.machine.Deadline(), d.unmute(now), d.idleAt)
+	if d.opt.Guard != nil {
+		next = min(next, d.opt.Guard.Deadline())
+	}
 	if next == machine.Never {
 		a.set(0)
 		return
@@ -93,6 +96,7 @@ func (d *Driver) turn() bool {
 	if d.output(now) {
 		busy = true
 	}
+	d.guard(now)
 	return busy
 }
 
@@ -112,6 +116,10 @@ func (d *Driver) input(s *socket) bool {
 	now := d.clock.now()
 	for i := range packets {
 		p := &packets[i]
+		if s.guarded && (s.face != nil || d.opt.GuardedOnly || d.opt.Guard.Owns(p.data)) {
+			d.arrive(now, s, p)
+			continue
+		}
 		f := s.face
 		if f == nil {
 			if f = d.guest(now, s, p); f == nil {
@@ -142,14 +150,6 @@ func (d *Driver) deliver(now machine.Time, f *face, p *packet) {
 			datagram = rest[:p.segment]
 		}
 		rest = rest[len(datagram):]
-		if f.protector != nil {
-			opened, err := f.protector.Open(d.plain[:0], datagram)
-			if err != nil {
-				f.receiveDrops.Add(1)
-				continue
-			}
-			d.plain, datagram = opened, opened
-		}
 		count, bytes = count+1, bytes+uint64(len(datagram))
 		d.machine.Receive(now, f.id, machine.NotECT, datagram)
 	}
@@ -239,7 +239,7 @@ func (d *Driver) transmitInto(now machine.Time, f *face, t *train, size int) int
 	if size+f.overhead > len(free) {
 		return -size
 	}
-	if f.protector == nil {
+	if f.overhead == 0 {
 		n, _ := d.machine.Transmit(now, f.id, free[:size:size])
 		if n > 0 {
 			t.add(n)
@@ -249,7 +249,9 @@ func (d *Driver) transmitInto(now machine.Time, f *face, t *train, size int) int
 	plain := d.scratch(size)
 	n, _ := d.machine.Transmit(now, f.id, plain)
 	if n > 0 {
-		t.add(len(f.protector.Seal(free[:0], plain[:n])))
+		if sealed := d.opt.Guard.Seal(now, f.id, free[:0], plain[:n:size]); len(sealed) > 0 {
+			t.add(len(sealed))
+		}
 	}
 	return n
 }

@@ -136,7 +136,7 @@ func TestErrorsNeverEndAFace(t *testing.T) {
 // TestPausesGrowAndEndWhenThePeerIsHeard drives the face's failure state by hand.
 func TestPausesGrowAndEndWhenThePeerIsHeard(t *testing.T) {
 	d := New(newEcho(), Options{Scale: 2})
-	f := newFace(1, "", machine.Face{}, 1400, nil)
+	f := newFace(1, "", machine.Face{}, 1400)
 	f.sock = newSocket(d, newFakeConn(), f)
 	ms := machine.Millisecond / 2 // a real millisecond in machine time
 	now := machine.Second

@@ -14,11 +14,12 @@ import (
 
 // A socket is a batchConn with the goroutines that wait for it.
 type socket struct {
-	d     *Driver
-	conn  batchConn
-	local netip.AddrPort
-	face  *face // of a connected socket; nil: datagrams come from anywhere
-	in    *inbox
+	d       *Driver
+	conn    batchConn
+	local   netip.AddrPort
+	face    *face // of a connected socket; nil: datagrams come from anywhere
+	guarded bool  // what comes is for the Guard first
+	in      *inbox
 
 	rejected atomic.Uint64
 	fault    atomic.Pointer[error] // the reader's last error, for the loop

@@ -81,6 +81,8 @@ type Guard interface {
 	Close(face FaceID)
 	// Closed appends the faces that the Guard itself has ended since the last call.
 	Closed(dst []FaceID) []FaceID
+	// Owns tells whether a datagram has the looks of a protected one; plain packets never have.
+	Owns(datagram []byte) bool
 	// Receive handles one datagram from the wire. source is the address that it came from, in any form that is the same
 	// every time; what the datagram carries is appended to dst. The result is valid until the next call.
 	Receive(now Time, source, datagram, dst []byte) Arrival

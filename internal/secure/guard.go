@@ -10,19 +10,19 @@ import (
 // Config sets up a Guard.
 type Config struct {
 	Key         PrivateKey
-	Certificate []byte                             // ours, at most MaxCertificate bytes; may be empty
-	Admit       Admit                              // who may dial us; nil: nobody
-	PSK         func(PublicKey) [32]byte           // preshared keys of peers, zero if none; nil: none
+	Certificate []byte                              // ours, at most MaxCertificate bytes; may be empty
+	Admit       Admit                               // who may dial us; nil: nobody
+	PSK         func(PublicKey) [32]byte            // preshared keys of peers, zero if none; nil: none
 	NewFace     func() (id machine.FaceID, ok bool) // deals identifiers of faces that peers make
-	Random      io.Reader                          // a cryptographic source
-	Wall        func() int64                       // seconds since 1970, for certificates
-	AES         bool                               // this processor has instructions for AES-GCM
-	Padding     int                                // datagrams are padded to a multiple of so many bytes; 0: not
+	Random      io.Reader                           // a cryptographic source
+	Wall        func() int64                        // seconds since 1970, for certificates
+	AES         bool                                // this processor has instructions for AES-GCM
+	Padding     int                                 // datagrams are padded to a multiple of so many bytes; 0: not
 }
 
 // Limits that keep strangers cheap.
 const (
-	handshakeRate  = 100  // initiations a second that cost curve operations without a cookie
+	handshakeRate  = 100 // initiations a second that cost curve operations without a cookie
 	handshakeBurst = 50
 	cookieRate     = 500 // and with one
 	maxHalfOpen    = 1024

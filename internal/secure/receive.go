@@ -9,6 +9,11 @@ import (
 	"mars/internal/wire"
 )
 
+// Owns tells whether a datagram begins as ours do.
+func (g *Guard) Owns(datagram []byte) bool {
+	return len(datagram) > 0 && datagram[0] >= typeInitiation && datagram[0] <= typeSession
+}
+
 // Receive handles one datagram from the wire. source is the address that it came from, in any form that is the same
 // every time; what it carries is appended to dst. The result is valid until the next call.
 func (g *Guard) Receive(now machine.Time, source, datagram, dst []byte) machine.Arrival {

@@ -27,9 +27,9 @@ type world struct {
 	latency machine.Time
 	a, b    *host
 	flying  []flight
-	source  []byte                             // of a, as b sees it
+	source  []byte                              // of a, as b sees it
 	tamper  func(from *host, d []byte) [][]byte // nil: as it is
-	wire    [][]byte                           // all that was sent
+	wire    [][]byte                            // all that was sent
 }
 
 type flight struct {
