@@ -39,6 +39,7 @@ type Config struct {
 	Listen []FaceURI     `yaml:"listen"` // addresses on which neighbours may reach the node
 	Faces  []FaceConfig  `yaml:"faces,omitempty"`
 	Routes []RouteConfig `yaml:"routes,omitempty"`
+	Peers  []PeerConfig  `yaml:"peers,omitempty"` // who may dial the node; empty: whoever knows its key
 	Serve  []ServeConfig `yaml:"serve,omitempty"`
 
 	// Attach is the socket of a running node of this host; "": none. The node is then an application of that one: all that it
@@ -59,6 +60,10 @@ type NodeConfig struct {
 	Detours Toggle `yaml:"detours,omitempty"`
 	// Socket is where applications on this host reach the node, an absolute path; SocketNone or "": nowhere.
 	Socket string `yaml:"socket,omitempty"`
+	// Key is the file with the node's key; "": a key that is forgotten with the node.
+	Key string `yaml:"key,omitempty"`
+	// Plain: neighbours may dial the node without encryption. It is off unless said, where peers are named.
+	Plain Toggle `yaml:"plain,omitempty"`
 	// GuestRate is the drain rate toward each neighbour that dials this node; 0: not known, not limited.
 	GuestRate Rate `yaml:"guest_rate,omitempty"`
 }
@@ -68,6 +73,17 @@ type Toggle string
 
 // On tells whether the setting is on.
 func (t Toggle) On() bool { return t != "false" }
+
+// PeerConfig is a node that may dial this one.
+type PeerConfig struct {
+	Name string    `yaml:"name,omitempty"` // for people
+	Key  PublicKey `yaml:"key"`
+}
+
+// plain tells whether neighbours may dial without encryption.
+func (c *Config) plain() bool {
+	return c.Node.Plain == "true" || c.Node.Plain == "" && len(c.Peers) == 0
+}
 
 // FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.
 type FaceConfig struct {

@@ -74,10 +74,19 @@ func (k *checker) node() {
 	if n.GuestRate < 0 {
 		k.fail("node.guest_rate", "a rate can't be negative")
 	}
-	for key, t := range map[string]Toggle{"node.routing": n.Routing, "node.detours": n.Detours} {
+	for key, t := range map[string]Toggle{"node.routing": n.Routing, "node.detours": n.Detours, "node.plain": n.Plain} {
 		if t != "" {
 			_, err := parseToggle(string(t))
 			k.must(key, err)
+		}
+	}
+	if n.Key != "" {
+		_, err := absolute(n.Key)
+		k.must("node.key", err)
+	}
+	for i, p := range k.c.Peers {
+		if p.Key == (PublicKey{}) {
+			k.fail(fmt.Sprintf("peers[%d]", i), "the peer has no key (key: what mars key show prints there)")
 		}
 	}
 	seen := map[FaceURI]bool{}

@@ -125,6 +125,7 @@ func (d *decoder) sections() map[string]field {
 		"listen": d.listen,
 		"faces":  d.faces,
 		"routes": d.routes,
+		"peers":  d.peers,
 		"serve":  d.serve,
 	}
 }
@@ -137,6 +138,8 @@ func (d *decoder) node() map[string]field {
 		"routing":    d.scalar(into(&d.c.Node.Routing, parseToggle)),
 		"detours":    d.scalar(into(&d.c.Node.Detours, parseToggle)),
 		"socket":     d.scalar(into(&d.c.Node.Socket, parseSocket)),
+		"key":        d.scalar(into(&d.c.Node.Key, absolute)),
+		"plain":      d.scalar(into(&d.c.Node.Plain, parseToggle)),
 		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
 }
@@ -193,6 +196,18 @@ func (d *decoder) routes(key string, n ast.Node) {
 			"hops":   d.scalar(into(&r.Hops, integer(1, maxHops))),
 		})
 		d.c.Routes = append(d.c.Routes, r)
+	})
+}
+
+func (d *decoder) peers(key string, n ast.Node) {
+	d.c.Peers = nil
+	d.list(key, n, func(key string, n ast.Node) {
+		var p PeerConfig
+		d.mapping(key, n, map[string]field{
+			"name": d.scalar(into(&p.Name, parseLabel)),
+			"key":  d.scalar(into(&p.Key, ParsePublicKey)),
+		})
+		d.c.Peers = append(d.c.Peers, p)
 	})
 }
 

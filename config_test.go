@@ -71,12 +71,12 @@ func TestConfigFull(t *testing.T) {
 	local2, _ := ParseFaceLocal("192.0.2.2:7000")
 	want := &Config{
 		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6},
-		Listen: []FaceURI{{"0.0.0.0", 6363, 0}, {"127.0.0.1", 7000, 0}},
+		Listen: []FaceURI{{"0.0.0.0", 6363, 0, PublicKey{}}, {"127.0.0.1", 7000, 0, PublicKey{}}},
 		Faces: []FaceConfig{
-			{"isp-a", FaceURI{"192.0.2.7", 6363, 0}, local1, 100e6, 1200, 500},
-			{"isp-b", FaceURI{"relay.example.net", 6363, 4}, local2, 0, DefaultMTU, 0},
-			{"isp-c", FaceURI{"2001:db8::7", 7000, 0}, FaceLocal{Interface: "eth1"}, 0, DefaultMTU, 0},
-			{"isp-d", FaceURI{"relay.example.net", 6363, 0}, FaceLocal{}, 0, DefaultMTU, 0},
+			{"isp-a", FaceURI{"192.0.2.7", 6363, 0, PublicKey{}}, local1, 100e6, 1200, 500},
+			{"isp-b", FaceURI{"relay.example.net", 6363, 4, PublicKey{}}, local2, 0, DefaultMTU, 0},
+			{"isp-c", FaceURI{"2001:db8::7", 7000, 0, PublicKey{}}, FaceLocal{Interface: "eth1"}, 0, DefaultMTU, 0},
+			{"isp-d", FaceURI{"relay.example.net", 6363, 0, PublicKey{}}, FaceLocal{}, 0, DefaultMTU, 0},
 		},
 		Routes: []RouteConfig{{"/site", "isp-a", 2}, {"/", "isp-b", 1}},
 		Serve:  []ServeConfig{{"/srv/data", "/site/caf%C3%A9"}},
@@ -169,7 +169,7 @@ func TestConfigEnv(t *testing.T) {
 	}
 	want := &Config{
 		Node: c.Node, Faces: c.Faces,
-		Listen: []FaceURI{{"127.0.0.1", 9000, 0}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
+		Listen: []FaceURI{{"127.0.0.1", 9000, 0, PublicKey{}}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
 	}
 	if diff := sameConfig(want, c); diff != "" {
 		t.Error(diff)
@@ -214,9 +214,9 @@ func TestConfigErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"syntax":          {"node: {name: a\n", "config.yaml:1:7: "},
 		"tab":             {"node:\n\tname: a\n", "config.yaml:2:1: "},
-		"not a mapping":   {"- a\n", "config.yaml:1:1: expected a mapping with faces, listen, node, routes, serve"},
+		"not a mapping":   {"- a\n", "config.yaml:1:1: expected a mapping with faces, listen, node, peers, routes, serve"},
 		"scalar":          {"hello\n", "config.yaml:1:1: expected a mapping with"},
-		"unknown section": {"node: {}\nnodes: {}\n", `config.yaml:2:1: unknown key "nodes"; known here: faces, listen, node, routes, serve`},
+		"unknown section": {"node: {}\nnodes: {}\n", `config.yaml:2:1: unknown key "nodes"; known here: faces, listen, node, peers, routes, serve`},
 		"unknown key":     {"faces:\n- nmae: a\n", `config.yaml:2:3: faces[0]: unknown key "nmae"; known here: local, mtu, name, queue, rate, to`},
 		"duplicate key":   {"node: {}\nlisten: []\nnode: {}\n", "config.yaml:3:1: "},
 		"two documents":   {"node: {}\n---\nnode: {}\n", "config.yaml:3:1: a second YAML document"},
@@ -235,7 +235,9 @@ func TestConfigErrors(t *testing.T) {
 		"mtu":             {"faces: [{mtu: 100}]\n", `faces[0].mtu: "100" is not a whole number from 256 to 65507`},
 		"mtu fraction":    {"faces: [{mtu: 1400.5}]\n", `"1400.5" is not a whole number`},
 		"queue":           {"faces: [{queue: 0}]\n", `faces[0].queue: "0" is not a whole number from 1`},
-		"secure face":     {"faces: [{to: \"udp4://KEY@h:1\"}]\n", "config.yaml:1:14: faces[0].to: secure faces (udp4://KEY@host:port) are not available yet"},
+		"secure face":     {"faces: [{to: \"udp4://KEY@h:1\"}]\n", "config.yaml:1:14: faces[0].to: what stands before the @ must be the peer's key: it is no key"},
+		"peer's key":      {"peers: [{key: x}]\n", "config.yaml:1:15: peers[0].key: it is no key: a key has 48 characters"},
+		"key file":        {"node: {key: x}\n", "node.key: "},
 		"local":           {"faces: [{local: eth0/1}]\n", `"eth0/1" is neither an address nor an interface`},
 		"prefix":          {"routes: [{prefix: site}]\n", `routes[0].prefix: "site" is not a name prefix; begin it with /`},
 		"bad escape":      {"routes: [{prefix: /a%zz}]\n", `routes[0].prefix: "/a%zz" is not a name prefix:`},
@@ -292,8 +294,8 @@ func TestConfigCheck(t *testing.T) {
 func TestConfigCheckInCode(t *testing.T) {
 	c := &Config{
 		Node:   NodeConfig{Name: "a b", Role: "boss", Strategy: "x", GuestRate: -1},
-		Listen: []FaceURI{{"0.0.0.0", 0, 0}, {"0.0.0.0", 0, 0}, {"h", 1, 0}},
-		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0}, Rate: -1, MTU: 1, Queue: -1}},
+		Listen: []FaceURI{{"0.0.0.0", 0, 0, PublicKey{}}, {"0.0.0.0", 0, 0, PublicKey{}}, {"h", 1, 0, PublicKey{}}},
+		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0, PublicKey{}}, Rate: -1, MTU: 1, Queue: -1}},
 		Routes: []RouteConfig{{"x", "y", 256}},
 		Serve:  []ServeConfig{{"/d", "x"}},
 	}

@@ -45,10 +45,10 @@ func TestParseFace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]FaceConfig{
-		"udp://192.0.2.1":                           {To: FaceURI{"192.0.2.1", DefaultPort, 0}, MTU: DefaultMTU},
-		"udp4://192.0.2.1:7,local=eth1":             {To: FaceURI{"192.0.2.1", 7, 0}, Local: FaceLocal{Interface: "eth1"}, MTU: DefaultMTU},
-		"udp://h,mtu=900,local=192.0.2.9:1,rate=1M": {To: FaceURI{"h", DefaultPort, 0}, Local: local, Rate: 1e6, MTU: 900},
-		"udp6://[2001:db8::1]:7,queue=5":            {To: FaceURI{"2001:db8::1", 7, 0}, MTU: DefaultMTU, Queue: 5},
+		"udp://192.0.2.1":                           {To: FaceURI{"192.0.2.1", DefaultPort, 0, PublicKey{}}, MTU: DefaultMTU},
+		"udp4://192.0.2.1:7,local=eth1":             {To: FaceURI{"192.0.2.1", 7, 0, PublicKey{}}, Local: FaceLocal{Interface: "eth1"}, MTU: DefaultMTU},
+		"udp://h,mtu=900,local=192.0.2.9:1,rate=1M": {To: FaceURI{"h", DefaultPort, 0, PublicKey{}}, Local: local, Rate: 1e6, MTU: 900},
+		"udp6://[2001:db8::1]:7,queue=5":            {To: FaceURI{"2001:db8::1", 7, 0, PublicKey{}}, MTU: DefaultMTU, Queue: 5},
 	} {
 		if got, err := ParseFace(text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)

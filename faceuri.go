@@ -14,14 +14,16 @@ import (
 // DefaultPort is the UDP port of NDN, used when a face URI names none.
 const DefaultPort = 6363
 
-// FaceURI is the address of one end of a face: "udp://host:port", "udp4://host:port" or "udp6://[address]:port". A host
-// name is resolved when the face is dialled.
+// FaceURI is the address of one end of a face: "udp://host:port", "udp4://host:port" or "udp6://[address]:port", with KEY@
+// before the host of a face that is encrypted to the holder of that key. A host name is resolved when the face is dialled.
 type FaceURI struct {
 	Host string // an IPv4 address, an IPv6 address (with %zone if it is link-local) or a host name
 	Port uint16 // 0 (listening only): any free port
 	// IP is the version that a host name must resolve to, 4 or 6; 0: either. Of addresses only "::" needs one, for
 	// listening: 0 is every address of both versions, 6 every IPv6 address. ParseFaceURI sets it where it tells something.
 	IP int
+	// Key is the peer's; zero: the face is plain, neither encrypted nor authenticated.
+	Key PublicKey
 }
 
 // String writes u as ParseFaceURI reads it.
@@ -32,7 +34,11 @@ func (u FaceURI) String() string {
 	} else if u.IP != 0 {
 		scheme += strconv.Itoa(u.IP)
 	}
-	return scheme + "://" + net.JoinHostPort(u.Host, strconv.Itoa(int(u.Port)))
+	scheme += "://"
+	if u.Key != (PublicKey{}) {
+		scheme += u.Key.String() + "@"
+	}
+	return scheme + net.JoinHostPort(u.Host, strconv.Itoa(int(u.Port)))
 }
 
 func version(a netip.Addr) string {
@@ -61,8 +67,7 @@ func (u FaceURI) bindAddr() netip.AddrPort {
 }
 
 // ParseFaceURI parses "udp://host[:port]"; udp4 and udp6 insist on a version of IP. The default port is 6363, and an IPv6
-// address stands in brackets: udp6://[fe80::1%eth0]:6363. "udp4://KEY@host:port" is reserved for faces that are encrypted
-// to that key, which don't exist yet.
+// address stands in brackets: udp6://[fe80::1%eth0]:6363. Before the host may stand the peer's key: udp4://KEY@host:port.
 func ParseFaceURI(s string) (FaceURI, error) {
 	const want = "write udp://host:port"
 	scheme, rest, found := strings.Cut(s, "://")
@@ -81,8 +86,12 @@ func ParseFaceURI(s string) (FaceURI, error) {
 	default:
 		return FaceURI{}, fmt.Errorf("scheme %q is not available; %s", scheme, want)
 	}
-	if strings.Contains(rest, "@") {
-		return FaceURI{}, errors.New("secure faces (udp4://KEY@host:port) are not available yet; without KEY@ the face is neither encrypted nor authenticated")
+	if key, host, ok := strings.Cut(rest, "@"); ok {
+		var err error
+		if u.Key, err = ParsePublicKey(key); err != nil {
+			return FaceURI{}, fmt.Errorf("what stands before the @ must be the peer's key: %w", err)
+		}
+		rest = host
 	}
 	host, port, hasPort, err := splitHost(rest)
 	if err != nil {

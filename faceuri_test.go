@@ -2,26 +2,34 @@ package mars
 
 import (
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
+// long: a table
 func TestParseFaceURI(t *testing.T) {
+	key, err := NewKeyFile(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]FaceURI{
-		"udp4://192.0.2.7:6363":        {"192.0.2.7", 6363, 0},
-		"udp://192.0.2.7":              {"192.0.2.7", DefaultPort, 0},
-		"udp4://0.0.0.0:0":             {"0.0.0.0", 0, 0},
-		"udp4://relay.example.net:700": {"relay.example.net", 700, 4},
-		"udp6://relay.example.net:700": {"relay.example.net", 700, 6},
-		"udp://relay.example.net":      {"relay.example.net", DefaultPort, 0},
-		"udp4://my_host-1":             {"my_host-1", DefaultPort, 4},
-		"udp4://1host:1":               {"1host", 1, 4},
-		"udp4://host.:1":               {"host.", 1, 4},
-		"udp6://[2001:db8:0::1]:6363":  {"2001:db8::1", 6363, 0},
-		"udp://[2001:DB8::1]":          {"2001:db8::1", DefaultPort, 0},
-		"udp6://[fe80::1%eth0]:7":      {"fe80::1%eth0", 7, 0},
-		"udp://[::]:6363":              {"::", 6363, 0},
-		"udp6://[::]:6363":             {"::", 6363, 6},
+		"udp4://192.0.2.7:6363":                      {"192.0.2.7", 6363, 0, PublicKey{}},
+		"udp://192.0.2.7":                            {"192.0.2.7", DefaultPort, 0, PublicKey{}},
+		"udp4://0.0.0.0:0":                           {"0.0.0.0", 0, 0, PublicKey{}},
+		"udp4://relay.example.net:700":               {"relay.example.net", 700, 4, PublicKey{}},
+		"udp6://relay.example.net:700":               {"relay.example.net", 700, 6, PublicKey{}},
+		"udp://relay.example.net":                    {"relay.example.net", DefaultPort, 0, PublicKey{}},
+		"udp4://my_host-1":                           {"my_host-1", DefaultPort, 4, PublicKey{}},
+		"udp4://1host:1":                             {"1host", 1, 4, PublicKey{}},
+		"udp4://host.:1":                             {"host.", 1, 4, PublicKey{}},
+		"udp6://[2001:db8:0::1]:6363":                {"2001:db8::1", 6363, 0, PublicKey{}},
+		"udp://[2001:DB8::1]":                        {"2001:db8::1", DefaultPort, 0, PublicKey{}},
+		"udp6://[fe80::1%eth0]:7":                    {"fe80::1%eth0", 7, 0, PublicKey{}},
+		"udp://[::]:6363":                            {"::", 6363, 0, PublicKey{}},
+		"udp6://[::]:6363":                           {"::", 6363, 6, PublicKey{}},
+		"udp4://" + key.String() + "@192.0.2.7":      {"192.0.2.7", DefaultPort, 0, key},
+		"udp://" + key.String() + "@[2001:db8::1]:7": {"2001:db8::1", 7, 0, key},
 	} {
 		got, err := ParseFaceURI(text)
 		if err != nil || got != want {
@@ -40,8 +48,8 @@ func TestParseFaceURI(t *testing.T) {
 		"host":                        "write udp://host:6363",
 		"2001:db8::1":                 "write udp://host:port",
 		"tcp4://h:1":                  `scheme "tcp4" is not available`,
-		"udp4://KEY@h:1":              "not available yet",
-		"udp4://@h:1":                 "not available yet",
+		"udp4://KEY@h:1":              "must be the peer's key",
+		"udp4://@h:1":                 "must be the peer's key",
 		"udp4://":                     "host is missing",
 		"udp4://:6363":                "host is missing",
 		"udp4://h:":                   "port",

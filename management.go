@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -79,6 +80,9 @@ func udpAddr(uri string) (a netip.AddrPort, code uint64, err error) {
 	u, err := ParseFaceURI(uri)
 	if err != nil {
 		return a, 400, err
+	}
+	if u.Key != (PublicKey{}) {
+		return a, 406, errors.New("faces that are made this way are plain; those with a key belong in the configuration")
 	}
 	a, ok := u.Addr()
 	if !ok {

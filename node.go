@@ -19,6 +19,7 @@ import (
 	"mars/internal/machine"
 	"mars/internal/node"
 	"mars/internal/route"
+	"mars/internal/secure"
 	"mars/internal/wire"
 )
 
@@ -38,8 +39,11 @@ type Node struct {
 	home     *attachment                            // to the node of this host; nil: none
 	foreign  *foreign.Engine                        // loop goroutine only
 	inboxes  map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
-	asker    *node.Asker                            // loop goroutine only
-	asked    map[uint32]chan<- []byte               // loop goroutine only
+	guard    *secure.Guard                          // loop goroutine only
+	key      PublicKey
+	settled  sync.Once
+	asker    *node.Asker              // loop goroutine only
+	asked    map[uint32]chan<- []byte // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -76,7 +80,15 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Accept: func(netip.AddrPort) (machine.Face, bool) {
+	key, err := nodeKey(cfg.Node.Key)
+	if err != nil {
+		return nil, err
+	}
+	n.key = key.Public()
+	if n.guard, err = n.newGuard(key); err != nil {
+		return nil, err
+	}
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, GuardedOnly: !cfg.plain(), Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
 	if cfg.Node.Routing.On() && !fc.Application {
@@ -173,11 +185,17 @@ func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
 	if err != nil {
 		return 0, err
 	}
-	return n.driver.Dial(driver.FaceSpec{
+	spec := driver.FaceSpec{
 		Remote: remote, Local: f.Local.Addr, Device: f.Local.Interface, Name: f.Name,
-		Face:      machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue},
-		KeepAlive: driver.KeepAlive{Every: keepAlive, Datagram: idlePacket},
-	})
+		Face: machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue},
+	}
+	if f.To.Key != (PublicKey{}) { // the Guard keeps it alive
+		key := [32]byte(f.To.Key)
+		spec.Key = &key
+	} else {
+		spec.KeepAlive = driver.KeepAlive{Every: keepAlive, Datagram: idlePacket}
+	}
+	return n.driver.Dial(spec)
 }
 
 // Run runs the node until ctx is done.
@@ -206,12 +224,12 @@ func (n *Node) close() {
 // Addrs returns the addresses that the node listens on.
 func (n *Node) Addrs() []netip.AddrPort { return n.listen }
 
-// Listening is Addrs as face URIs: what the configuration says, with the ports that the system chose.
+// Listening is Addrs as face URIs: what the configuration says, with the ports that the system chose and the node's key.
 func (n *Node) Listening() []FaceURI {
 	var all []FaceURI
 	for i, a := range n.listen {
 		u := n.cfg.Listen[i]
-		u.Port = a.Port()
+		u.Port, u.Key = a.Port(), n.key
 		all = append(all, u)
 	}
 	return all
@@ -219,6 +237,7 @@ func (n *Node) Listening() []FaceURI {
 
 // turn hands what the engines want to those who do it; it runs on the loop goroutine after every turn.
 func (n *Node) turn(now machine.Time) {
+	n.tellPeers()
 	if n.home != nil {
 		n.home.watch(n.node)
 	}
@@ -247,7 +266,7 @@ func (n *Node) turn(now machine.Time) {
 type FaceStatus struct {
 	Name          string         `json:"name"`
 	Peer          netip.AddrPort `json:"peer"`
-	State         string         `json:"state"` // up, suspended
+	State         string         `json:"state"` // up, suspended, handshake (the peer hasn't answered it)
 	BytesIn       uint64         `json:"bytes_in"`
 	BytesOut      uint64         `json:"bytes_out"`
 	ContentIn     uint64         `json:"content_bytes_in"`
@@ -285,10 +304,13 @@ func (n *Node) Status() ([]FaceStatus, error) {
 		s := byID[f.ID]
 		st := FaceStatus{
 			Name: f.Name, Peer: f.Remote, State: "up", BytesIn: f.BytesIn, BytesOut: f.BytesOut, ContentIn: s.ContentIn,
-			RTT: s.SRTT.Seconds(), Rate: s.Rate, Drops: s.Drops + f.ReceiveDrops, KernelDrops: f.KernelDrops,
+			RTT: s.SRTT.Seconds(), Rate: s.Rate, Drops: s.Drops, KernelDrops: f.KernelDrops,
 			ReceiveBuffer: f.ReceiveBuffer, Err: f.Err, Node: f.Stream && n.home != nil,
 		}
-		if s.Suspended {
+		switch {
+		case !f.Up:
+			st.State = "handshake"
+		case s.Suspended:
 			st.State = "suspended"
 		}
 		all = append(all, st)

@@ -42,6 +42,7 @@ func (n *Node) FetchPlain(ctx context.Context, o FetchOptions) (*FetchResult, er
 	if o.Writer != nil {
 		retries = 0 // what was written can't be taken back
 	}
+	n.settle()
 	err = n.persist(ctx, o.Name, retries, func() error {
 		out, err := newPlainOutput(&o)
 		if err == nil {

@@ -17,6 +17,7 @@ type transfer struct {
 
 // begin starts a transfer; the caller runs it and then ends it.
 func (n *Node) begin(req fetch.Request, st store) (*transfer, error) {
+	n.settle()
 	t := &transfer{n: n}
 	post := func(f func(machine.Time, *fetch.Engine)) {
 		n.driver.Post(func(now machine.Time) {

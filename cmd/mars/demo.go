@@ -187,7 +187,7 @@ func startDemoNetwork(ctx context.Context, served string) (*demoNetwork, error) 
 
 func faceTo(n *mars.Node) mars.FaceURI {
 	a := n.Addrs()[0]
-	return mars.FaceURI{Host: a.Addr().String(), Port: a.Port()}
+	return mars.FaceURI{Host: a.Addr().String(), Port: a.Port(), Key: n.Key()}
 }
 
 func (d *demoNetwork) start(ctx context.Context, cfg *mars.Config) (*mars.Node, error) {

@@ -74,8 +74,9 @@ every IPv4 address, or where --listen or the configuration says. If a node runs 
 func announce(w io.Writer, dir, prefix, socket string, at []mars.FaceURI) error {
 	var listening, via []string
 	for _, u := range at {
-		listening = append(listening, u.String())
 		via = append(via, " --via "+reachable(u).String())
+		u.Key = mars.PublicKey{}
+		listening = append(listening, u.String())
 	}
 	name := strings.TrimSuffix(prefix, "/") + "/" + example(dir)
 	if socket != "" {
@@ -105,7 +106,7 @@ func reachable(u mars.FaceURI) mars.FaceURI {
 			break
 		}
 	}
-	return mars.FaceURI{Host: best.String(), Port: u.Port}
+	return mars.FaceURI{Host: best.String(), Port: u.Port, Key: u.Key}
 }
 
 // example is the name below the prefix of a file in dir: the first there is.

@@ -428,7 +428,7 @@ func FuzzReceive(f *testing.F) {
 		f.Add(d)
 	}
 	f.Fuzz(func(t *testing.T, d []byte) {
-		w := newWorld(t)
+		w := &world{t: t, latency: 10 * machine.Millisecond, a: newHost(t, "a", 3), b: newHost(t, "b", 4), source: []byte("x")}
 		w.dial()
 		w.run(w.latency) // a waits for a response, b for a datagram
 		for _, h := range []*host{w.a, w.b} {
@@ -461,50 +461,4 @@ func FuzzHello(f *testing.F) {
 			t.Fatalf("%x becomes %x", b, a.append(nil))
 		}
 	})
-}
-
-func BenchmarkSeal(b *testing.B) {
-	w := newWorld(b)
-	w.dial()
-	w.run(3 * w.latency)
-	plain, dst := make([]byte, 1368), make([]byte, 0, 1500)
-	b.SetBytes(int64(len(plain)))
-	b.ReportAllocs()
-	for b.Loop() {
-		w.a.guard.Seal(w.now, 1, dst, plain)
-	}
-}
-
-func BenchmarkReceive(b *testing.B) {
-	w := newWorld(b)
-	w.dial()
-	w.run(3 * w.latency)
-	plain, dst := make([]byte, 1368), make([]byte, 0, 1500)
-	plain[0] = 1
-	plain[len(plain)-1] = 1
-	b.SetBytes(int64(len(plain)))
-	b.ReportAllocs()
-	var sealed [256][]byte
-	for i := 0; b.Loop(); i++ {
-		if i%len(sealed) == 0 {
-			b.StopTimer()
-			for j := range sealed {
-				sealed[j] = w.a.guard.Seal(w.now, 1, nil, plain)
-			}
-			b.StartTimer()
-		}
-		if a := w.b.guard.Receive(w.now, nil, sealed[i%len(sealed)], dst); a.Plain == nil {
-			b.Fatal("nothing came out")
-		}
-	}
-}
-
-func BenchmarkHandshake(b *testing.B) {
-	w := newWorld(b)
-	for b.Loop() {
-		w.b.guard.plain, w.b.guard.proved, w.a.guard.proved = limiter{rate: 1 << 30, burst: 1 << 20}, limiter{rate: 1 << 30, burst: 1 << 20}, limiter{rate: 1 << 30, burst: 1 << 20}
-		w.dial()
-		w.run(3 * w.latency)
-		w.a.guard.Close(1)
-	}
 }
