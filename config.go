@@ -60,7 +60,7 @@ type NodeConfig struct {
 	Detours Toggle `yaml:"detours,omitempty"`
 	// Socket is where applications on this host reach the node, an absolute path; SocketNone or "": nowhere.
 	Socket string `yaml:"socket,omitempty"`
-	// Key is the file with the node's key; "": a key that is forgotten with the node.
+	// Key is the file with the node's key; "": that of LoadKey, or if there is none a key that is forgotten with the node.
 	Key string `yaml:"key,omitempty"`
 	// Plain: neighbours may dial the node without encryption. It is off unless said, where peers are named.
 	Plain Toggle `yaml:"plain,omitempty"`

@@ -1,66 +1,30 @@
 package mars
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func TestKeyFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deep", "node.key")
-	made, err := NewKeyFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if read, err := PublicKeyOf(path); err != nil || read != made {
-		t.Errorf("made %v, read %v, %v", made, read, err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
-	}
-	if _, err := NewKeyFile(path); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second key in place of the first: %v", err)
-	}
-	if read, err := PublicKeyOf(path); err != nil || read != made {
-		t.Errorf("afterwards it is %v, %v", read, err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".mars-key-*")); left != nil {
-		t.Errorf("left behind: %v", left)
-	}
-}
-
-func TestKeyFileErrors(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "node.key")
+// TestNodeKey: a node has the key of its file, or one of its own.
+func TestNodeKey(t *testing.T) {
+	t.Setenv("MARS_KEY", "")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	path := filepath.Join(t.TempDir(), "node.key")
 	public, err := NewKeyFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := func(name, text string) string {
-		p := filepath.Join(dir, name)
-		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return p
+	if n := run(t, &Config{Node: NodeConfig{Key: path}}); n.Key() != public {
+		t.Errorf("the node has the key %v, the file %v", n.Key(), public)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ path, want string }{
-		{path, "others may read it (mode 0640)"},
-		{filepath.Join(dir, "none"), "no such file"},
-		{dir, "no key file"},
-		{write("empty", ""), "it is no key"},
-		{write("long", strings.Repeat("x", 2000)), "no key file"},
-		{write("public", public.String()), "one is a secret key and the other a public one"},
-	} {
-		_, err := NewNode(&Config{Node: NodeConfig{Key: c.path}}, nil)
-		e, ok := errors.AsType[*Error](err)
-		if !ok || !strings.Contains(err.Error(), c.want) || e.Next == "" {
-			t.Errorf("%s: %v, want %q and what to do", c.path, err, c.want)
+	for file, want := range map[string]string{path: "mode 0640", path + "x": "no such file"} {
+		if _, err := NewNode(&Config{Node: NodeConfig{Key: file}}, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", file, err, want)
 		}
 	}
 }

@@ -368,12 +368,12 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 		if len(file.Faces) == 0 || len(file.Routes) == 0 {
 			return nil, noWay(f.config, file.Node.Socket)
 		}
-		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: ownKey(file)}, Faces: file.Faces, Routes: file.Routes}, nil
+		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: file.Node.Key}, Faces: file.Faces, Routes: file.Routes}, nil
 	}
 	if f.socket != "" && f.socket != mars.SocketNone {
 		return nil, usage(c, "--via goes past the node of this host, --socket through it; give one")
 	}
-	cfg := &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: ownKey(file)}}
+	cfg := &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: file.Node.Key}}
 	if err := override(c, &cfg.Faces, "--via", f.via, mars.ParseFace); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"mars"
 )
 
 // patience bounds what these tests wait for; nothing is asserted about times.
@@ -62,7 +64,9 @@ func isolate(dir string) error {
 			errs = append(errs, os.Unsetenv(name))
 		}
 	}
-	return errors.Join(append(errs, os.Setenv("MARS_NODE_SOCKET", "none"))...)
+	key := filepath.Join(dir, "node.key")
+	_, err := mars.NewKeyFile(key)
+	return errors.Join(append(errs, err, os.Setenv("MARS_NODE_KEY", key), os.Setenv("MARS_NODE_SOCKET", "none"))...)
 }
 
 // raced tells whether the tests run with the race detector; then the program does too.

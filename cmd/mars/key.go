@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -35,11 +35,7 @@ already stays as it is.`,
   mars key new -o /etc/mars/node.key`,
 		Args: exactly(0, "it takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			path, err := keyPath(file)
-			if err != nil {
-				return err
-			}
-			key, err := mars.NewKeyFile(path)
+			key, err := mars.NewKeyFile(file)
 			if err != nil {
 				return err
 			}
@@ -59,16 +55,13 @@ func keyShowCommand() *cobra.Command {
 		Example: "  mars key show\n  mars key show /etc/mars/node.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			path, err := keyPath(append(args, "")[0])
+			secret, from, err := mars.LoadKey(append(args, "")[0])
 			if err != nil {
 				return err
 			}
-			key, err := mars.PublicKeyOf(path)
-			if err != nil {
-				return err
-			}
+			key := secret.Public()
 			if asJSON {
-				return json.NewEncoder(c.OutOrStdout()).Encode(map[string]string{"file": path, "key": key.String()})
+				return json.NewEncoder(c.OutOrStdout()).Encode(map[string]string{"from": from, "key": key.String()})
 			}
 			_, err = fmt.Fprintln(c.OutOrStdout(), key)
 			return err
@@ -78,38 +71,12 @@ func keyShowCommand() *cobra.Command {
 	return c
 }
 
-// keyPath is the file that is named, else the usual one.
-func keyPath(file string) (string, error) {
-	if file != "" {
-		return absolutePath(file), nil
+// lastingKey makes the key of a node that others dial, if there is none yet. Where it can't be kept the node has another
+// one each time, unless the configuration says where it is.
+func lastingKey(cfg *mars.Config) error {
+	_, _, _, err := mars.LoadOrCreateKey(cfg.Node.Key)
+	if cfg.Node.Key == "" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)) {
+		return nil
 	}
-	if path := mars.DefaultKeyPath(); path != "" {
-		return path, nil
-	}
-	return "", &mars.Error{Op: "find the key", Err: errors.New("there is no directory for configuration"), Next: "name a file, or set HOME"}
-}
-
-// ownKey is the file with the key of a command that fetches: the configured one, else the usual one if it is there.
-func ownKey(cfg *mars.Config) string {
-	if cfg.Node.Key != "" {
-		return cfg.Node.Key
-	}
-	path := mars.DefaultKeyPath()
-	if _, err := os.Stat(path); err != nil {
-		return ""
-	}
-	return path
-}
-
-// lastingKey is the file with the key of a node that others dial: the configured one, else the usual one, which is made if
-// need be. "": there is none, and can't be; the node's key is then another one each time.
-func lastingKey(cfg *mars.Config) string {
-	if path := ownKey(cfg); path != "" {
-		return path
-	}
-	path := mars.DefaultKeyPath()
-	if _, err := mars.NewKeyFile(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return ""
-	}
-	return path
+	return err
 }

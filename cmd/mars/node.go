@@ -88,8 +88,8 @@ func (f *nodeFlags) load(c *cobra.Command) (*mars.Config, error) {
 	if f.serve != nil {
 		cfg.Serve = f.serve
 	}
-	cfg.Node.Key = lastingKey(cfg)
 	err = errors.Join(
+		lastingKey(cfg),
 		override(c, &cfg.Listen, "--listen", f.listen, mars.ParseFaceURI),
 		override(c, &cfg.Faces, "--face", f.faces, parseFace),
 		override(c, &cfg.Routes, "--route", f.routes, parseRoute),
