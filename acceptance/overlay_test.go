@@ -90,7 +90,7 @@ type graph struct {
 // path asks for the graph. ok: the producer is reached.
 func (o *overlay) path() (g graph, ok bool) {
 	cmd := o.command("consumer", append([]string{o.binary, "path", "/site/data/file", "--json"}, o.vias()...)...)
-	cmd.Env = append(cmd.Environ(), "MARS_CONFIG=/dev/null", "MARS_NODE_SOCKET=none")
+	cmd.Env = append(cmd.Environ(), "MARS_CONFIG=/dev/null", "MARS_NODE_SOCKET=none", testKey())
 	out, err := cmd.Output()
 	if err != nil || json.Unmarshal(out, &g) != nil {
 		return g, false

@@ -50,7 +50,8 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
 				listenForApplications(n, cfg.Node.Socket, log)
 				for _, u := range n.Listening() {
-					log.Info("listening", "address", u.String())
+					u.Key = mars.PublicKey{}
+					log.Info("listening", "address", u.String(), "key", n.Key().String())
 				}
 				<-ctx.Done()
 				log.Info("stopping")
