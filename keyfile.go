@@ -174,19 +174,6 @@ func writeSecret(path string, text []byte) error {
 	return os.Link(temp, path) // unlike a rename it never replaces
 }
 
-// replaceFile writes a file over an older one, whole or not at all.
-func replaceFile(path string, mode fs.FileMode, text []byte) error {
-	temp, err := writeTemp(filepath.Dir(path), filepath.Base(path), mode, text)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		_ = os.Remove(temp)
-		return err
-	}
-	return nil
-}
-
 // writeTemp writes a new file in dir, out to the disk, and returns its path.
 func writeTemp(dir, base string, mode fs.FileMode, text []byte) (path string, err error) {
 	file, err := os.CreateTemp(dir, "."+base+"-*") // of mode 0600
