@@ -12,9 +12,15 @@ import (
 	"time"
 )
 
-// run starts a node and stops it with the test.
+// run runs a node until the test ends, with a key of its own: the machine may keep one for all of its nodes.
 func run(t *testing.T, cfg *Config) *Node {
 	t.Helper()
+	if cfg.Node.Key == "" {
+		cfg.Node.Key = filepath.Join(t.TempDir(), "node.key")
+		if _, err := NewKeyFile(cfg.Node.Key); err != nil {
+			t.Fatal(err)
+		}
+	}
 	n, err := NewNode(cfg, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
