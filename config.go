@@ -62,8 +62,6 @@ type NodeConfig struct {
 	Socket string `yaml:"socket,omitempty"`
 	// Key is the file with the node's key; "": that of LoadKey, or if there is none a key that is forgotten with the node.
 	Key string `yaml:"key,omitempty"`
-	// Plain: neighbours may dial the node without encryption. It is off unless said, where peers are named.
-	Plain Toggle `yaml:"plain,omitempty"`
 	// GuestRate is the drain rate toward each neighbour that dials this node; 0: not known, not limited.
 	GuestRate Rate `yaml:"guest_rate,omitempty"`
 }
@@ -78,11 +76,6 @@ func (t Toggle) On() bool { return t != "false" }
 type PeerConfig struct {
 	Name string    `yaml:"name,omitempty"` // for people
 	Key  PublicKey `yaml:"key"`
-}
-
-// plain tells whether neighbours may dial without encryption.
-func (c *Config) plain() bool {
-	return c.Node.Plain == "true" || c.Node.Plain == "" && len(c.Peers) == 0
 }
 
 // FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.

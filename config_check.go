@@ -74,7 +74,7 @@ func (k *checker) node() {
 	if n.GuestRate < 0 {
 		k.fail("node.guest_rate", "a rate can't be negative")
 	}
-	for key, t := range map[string]Toggle{"node.routing": n.Routing, "node.detours": n.Detours, "node.plain": n.Plain} {
+	for key, t := range map[string]Toggle{"node.routing": n.Routing, "node.detours": n.Detours} {
 		if t != "" {
 			_, err := parseToggle(string(t))
 			k.must(key, err)
@@ -122,11 +122,9 @@ func (k *checker) faces() map[string]bool {
 		names[f.Name] = true
 		switch {
 		case f.To == FaceURI{}:
-			k.fail(key, "the face has no peer (to: udp://host:port)")
-		case f.To.Port == 0:
-			k.fail(key+".to", "%s: port 0 can't be dialled", f.To)
+			k.fail(key, "the face has no peer (to: udp://KEY@host:port)")
 		default:
-			k.must(key+".to", f.To.checkHost())
+			k.must(key+".to", f.To.checkPeer())
 		}
 		p := path{f.To, f.Local}
 		// In a file that is a slip; a program that asks for it wants two flows through the network.

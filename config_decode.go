@@ -139,7 +139,6 @@ func (d *decoder) node() map[string]field {
 		"detours":    d.scalar(into(&d.c.Node.Detours, parseToggle)),
 		"socket":     d.scalar(into(&d.c.Node.Socket, parseSocket)),
 		"key":        d.scalar(into(&d.c.Node.Key, absolute)),
-		"plain":      d.scalar(into(&d.c.Node.Plain, parseToggle)),
 		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
 }

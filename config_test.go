@@ -43,14 +43,14 @@ node: {name: site-a, role: relay, strategy: best-route, guest_rate: 50Mbit}
 listen: [udp4://0.0.0.0:6363, "udp4://127.0.0.1:7000"]
 faces:
   - name: isp-a
-    to: udp4://192.0.2.7:6363
+    to: plain+udp4://192.0.2.7:6363
     local: 192.0.2.1
     rate: 100Mbit
     mtu: 1200
     queue: 500
-  - {name: isp-b, to: udp4://relay.example.net, local: "192.0.2.2:7000"}
-  - {name: isp-c, to: "udp6://[2001:db8:0::7]:7000", local: eth1}
-  - {name: isp-d, to: udp://relay.example.net}
+  - {name: isp-b, to: plain+udp4://relay.example.net, local: "192.0.2.2:7000"}
+  - {name: isp-c, to: "plain+udp6://[2001:db8:0::7]:7000", local: eth1}
+  - {name: isp-d, to: plain+udp://relay.example.net}
 routes:
   - {prefix: /site, via: isp-a, hops: 2}
   - {prefix: "/", via: isp-b}
@@ -71,12 +71,12 @@ func TestConfigFull(t *testing.T) {
 	local2, _ := ParseFaceLocal("192.0.2.2:7000")
 	want := &Config{
 		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6},
-		Listen: []FaceURI{{"0.0.0.0", 6363, 0, PublicKey{}}, {"127.0.0.1", 7000, 0, PublicKey{}}},
+		Listen: []FaceURI{{"0.0.0.0", 6363, 0, PublicKey{}, false}, {"127.0.0.1", 7000, 0, PublicKey{}, false}},
 		Faces: []FaceConfig{
-			{"isp-a", FaceURI{"192.0.2.7", 6363, 0, PublicKey{}}, local1, 100e6, 1200, 500},
-			{"isp-b", FaceURI{"relay.example.net", 6363, 4, PublicKey{}}, local2, 0, DefaultMTU, 0},
-			{"isp-c", FaceURI{"2001:db8::7", 7000, 0, PublicKey{}}, FaceLocal{Interface: "eth1"}, 0, DefaultMTU, 0},
-			{"isp-d", FaceURI{"relay.example.net", 6363, 0, PublicKey{}}, FaceLocal{}, 0, DefaultMTU, 0},
+			{"isp-a", FaceURI{"192.0.2.7", 6363, 0, PublicKey{}, true}, local1, 100e6, 1200, 500},
+			{"isp-b", FaceURI{"relay.example.net", 6363, 4, PublicKey{}, true}, local2, 0, DefaultMTU, 0},
+			{"isp-c", FaceURI{"2001:db8::7", 7000, 0, PublicKey{}, true}, FaceLocal{Interface: "eth1"}, 0, DefaultMTU, 0},
+			{"isp-d", FaceURI{"relay.example.net", 6363, 0, PublicKey{}, true}, FaceLocal{}, 0, DefaultMTU, 0},
 		},
 		Routes: []RouteConfig{{"/site", "isp-a", 2}, {"/", "isp-b", 1}},
 		Serve:  []ServeConfig{{"/srv/data", "/site/caf%C3%A9"}},
@@ -169,7 +169,7 @@ func TestConfigEnv(t *testing.T) {
 	}
 	want := &Config{
 		Node: c.Node, Faces: c.Faces,
-		Listen: []FaceURI{{"127.0.0.1", 9000, 0, PublicKey{}}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
+		Listen: []FaceURI{{"127.0.0.1", 9000, 0, PublicKey{}, false}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
 	}
 	if diff := sameConfig(want, c); diff != "" {
 		t.Error(diff)
@@ -187,7 +187,7 @@ func TestConfigEnv(t *testing.T) {
 	// The environment's problems are those of its own text, however the file looked before.
 	t.Setenv("MARS_ROUTES", "")
 	t.Setenv("MARS_NODE_ROLE", "")
-	t.Setenv("MARS_FACES", "[{to: udp4://h}]")
+	t.Setenv("MARS_FACES", "[{to: plain+udp4://h}]")
 	c, _ = load(t, fullConfig)
 	if text := errorText(c.Check()); !strings.Contains(text, "MARS_FACES:1:2: faces[0]: the face has no name") {
 		t.Errorf("%s", text)
@@ -258,17 +258,18 @@ func TestConfigErrors(t *testing.T) {
 // TestConfigCheck: problems that only the whole shows, with the line of the value at fault.
 func TestConfigCheck(t *testing.T) {
 	noEnv(t)
-	const face = "faces:\n- {name: a, to: \"udp4://h:1\"}\n"
+	const face = "faces:\n- {name: a, to: \"plain+udp4://h:1\"}\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"listen on a name":    {"listen: [\"udp4://h:1\"]\n", "config.yaml:1:10: listen[0]: udp4://h:1: listening takes an address"},
 		"listen twice":        {"listen:\n- udp4://0.0.0.0:1\n- udp4://0.0.0.0:1\n", "config.yaml:3:3: listen[1]: udp4://0.0.0.0:1 is there twice"},
-		"face without name":   {"faces:\n- to: udp4://h:1\n", "config.yaml:2:3: faces[0]: the face has no name"},
-		"face without peer":   {"faces:\n- name: a\n", "config.yaml:2:3: faces[0]: the face has no peer (to: udp://host:port)"},
-		"two faces of a name": {face + "- {name: a, to: \"udp4://h:2\"}\n", `config.yaml:3:10: faces[1].name: there are two faces named "a"`},
-		"two faces, one way":  {face + "- {name: b, to: \"udp4://h:1\"}\n", `faces[1]: the face goes the same way as face "a"`},
-		"port 0":              {"faces:\n- {name: a, to: \"udp4://h:0\"}\n", "config.yaml:2:17: faces[0].to: udp4://h:0: port 0 can't be dialled"},
-		"other version":       {"faces:\n- {name: a, to: \"udp4://h:1\", local: \"2001:db8::1\"}\n", "config.yaml:2:38: faces[0].local: from 2001:db8::1, an IPv6 address, nothing can be sent to udp4://h:1"},
-		"version of address":  {"faces:\n- {name: a, to: \"udp://[2001:db8::1]:1\", local: 192.0.2.1}\n", "faces[0].local: from 192.0.2.1, an IPv4 address, nothing can be sent to udp6://[2001:db8::1]:1"},
+		"face without name":   {"faces:\n- to: plain+udp4://h:1\n", "config.yaml:2:3: faces[0]: the face has no name"},
+		"face without peer":   {"faces:\n- name: a\n", "config.yaml:2:3: faces[0]: the face has no peer (to: udp://KEY@host:port)"},
+		"two faces of a name": {face + "- {name: a, to: \"plain+udp4://h:2\"}\n", `config.yaml:3:10: faces[1].name: there are two faces named "a"`},
+		"two faces, one way":  {face + "- {name: b, to: \"plain+udp4://h:1\"}\n", `faces[1]: the face goes the same way as face "a"`},
+		"port 0":              {"faces:\n- {name: a, to: \"plain+udp4://h:0\"}\n", "config.yaml:2:17: faces[0].to: plain+udp4://h:0: port 0 can't be dialled"},
+		"no key":              {"faces:\n- {name: a, to: \"udp4://h:1\"}\n", "config.yaml:2:17: faces[0].to: there is no key in udp4://h:1: write udp4://KEY@h:1 with"},
+		"other version":       {"faces:\n- {name: a, to: \"plain+udp4://h:1\", local: \"2001:db8::1\"}\n", "config.yaml:2:44: faces[0].local: from 2001:db8::1, an IPv6 address, nothing can be sent to plain+udp4://h:1"},
+		"version of address":  {"faces:\n- {name: a, to: \"plain+udp://[2001:db8::1]:1\", local: 192.0.2.1}\n", "faces[0].local: from 192.0.2.1, an IPv4 address, nothing can be sent to plain+udp6://[2001:db8::1]:1"},
 		"no such face":        {face + "routes:\n- {prefix: /x, via: b}\n", `config.yaml:4:21: routes[0].via: there is no face "b"; faces: a`},
 		"no faces":            {"routes:\n- {prefix: /x, via: b}\n", `routes[0].via: there is no face "b": the configuration has no faces`},
 		"route without via":   {face + "routes:\n- {prefix: /x}\n", "routes[0]: the route has no face (via: isp-a)"},
@@ -294,8 +295,8 @@ func TestConfigCheck(t *testing.T) {
 func TestConfigCheckInCode(t *testing.T) {
 	c := &Config{
 		Node:   NodeConfig{Name: "a b", Role: "boss", Strategy: "x", GuestRate: -1},
-		Listen: []FaceURI{{"0.0.0.0", 0, 0, PublicKey{}}, {"0.0.0.0", 0, 0, PublicKey{}}, {"h", 1, 0, PublicKey{}}},
-		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0, PublicKey{}}, Rate: -1, MTU: 1, Queue: -1}},
+		Listen: []FaceURI{{"0.0.0.0", 0, 0, PublicKey{}, false}, {"0.0.0.0", 0, 0, PublicKey{}, false}, {"h", 1, 0, PublicKey{}, false}},
+		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0, PublicKey{}, true}, Rate: -1, MTU: 1, Queue: -1}},
 		Routes: []RouteConfig{{"x", "y", 256}},
 		Serve:  []ServeConfig{{"/d", "x"}},
 	}
@@ -359,7 +360,7 @@ func TestConfigPrints(t *testing.T) {
 func FuzzConfig(f *testing.F) {
 	f.Add(fullConfig)
 	f.Add("node: {name: &x a, role: *x}\n---\n- ? !!set\n")
-	f.Add("faces: [{to: udp4://h, rate: 1.5G}]\nlisten: |\n  x\n")
+	f.Add("faces: [{to: plain+udp4://h, rate: 1.5G}]\nlisten: |\n  x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := DefaultConfig()
 		if err := c.decodeFile("f", []byte(text)); err != nil {

@@ -60,14 +60,14 @@ func checkLocal(a netip.Addr) error {
 	return FaceURI{}.checkAddr(a)
 }
 
-// ParseFace parses the address of a neighbour with what else is to be said of the face: "udp://host:port" and, after
+// ParseFace parses the address of a neighbour with what else is to be said of the face: "udp://KEY@host:port" and, after
 // commas, local=ADDRESS or local=INTERFACE, rate=RATE, mtu=BYTES and queue=PACKETS, which mean what they do in the
 // configuration. The face has no name yet.
 func ParseFace(s string) (FaceConfig, error) {
 	to, rest, more := strings.Cut(s, ",")
 	u, err := ParseFaceURI(to)
-	if err == nil && u.Port == 0 {
-		err = fmt.Errorf("%s: port 0 can't be sent to", to)
+	if err == nil {
+		err = u.checkPeer()
 	}
 	if err != nil {
 		return FaceConfig{}, err
@@ -85,7 +85,7 @@ func ParseFace(s string) (FaceConfig, error) {
 		key, value, _ := strings.Cut(option, "=")
 		set := options[key]
 		if set == nil {
-			return FaceConfig{}, fmt.Errorf("%s: %q is unknown or there twice; write local=, rate=, mtu= or queue= behind the address, as in udp://host:port,local=eth1", s, key)
+			return FaceConfig{}, fmt.Errorf("%s: %q is unknown or there twice; write local=, rate=, mtu= or queue= behind the address, as in udp://KEY@host:port,local=eth1", s, key)
 		}
 		if err := set(value); err != nil {
 			return FaceConfig{}, fmt.Errorf("%s: %s: %w", to, key, err)

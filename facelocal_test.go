@@ -45,25 +45,25 @@ func TestParseFace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]FaceConfig{
-		"udp://192.0.2.1":                           {To: FaceURI{"192.0.2.1", DefaultPort, 0, PublicKey{}}, MTU: DefaultMTU},
-		"udp4://192.0.2.1:7,local=eth1":             {To: FaceURI{"192.0.2.1", 7, 0, PublicKey{}}, Local: FaceLocal{Interface: "eth1"}, MTU: DefaultMTU},
-		"udp://h,mtu=900,local=192.0.2.9:1,rate=1M": {To: FaceURI{"h", DefaultPort, 0, PublicKey{}}, Local: local, Rate: 1e6, MTU: 900},
-		"udp6://[2001:db8::1]:7,queue=5":            {To: FaceURI{"2001:db8::1", 7, 0, PublicKey{}}, MTU: DefaultMTU, Queue: 5},
+		"plain+udp://192.0.2.1":                           {To: FaceURI{"192.0.2.1", DefaultPort, 0, PublicKey{}, true}, MTU: DefaultMTU},
+		"plain+udp4://192.0.2.1:7,local=eth1":             {To: FaceURI{"192.0.2.1", 7, 0, PublicKey{}, true}, Local: FaceLocal{Interface: "eth1"}, MTU: DefaultMTU},
+		"plain+udp://h,mtu=900,local=192.0.2.9:1,rate=1M": {To: FaceURI{"h", DefaultPort, 0, PublicKey{}, true}, Local: local, Rate: 1e6, MTU: 900},
+		"plain+udp6://[2001:db8::1]:7,queue=5":            {To: FaceURI{"2001:db8::1", 7, 0, PublicKey{}, true}, MTU: DefaultMTU, Queue: 5},
 	} {
 		if got, err := ParseFace(text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"":                               "no scheme",
-		"udp4://h:0":                     "port 0",
-		"udp4://h,":                      `"" is unknown`,
-		"udp4://h,lokal=eth1":            `"lokal" is unknown or there twice; write local=`,
-		"udp4://h,local=eth1,local=eth2": "there twice",
-		"udp4://h,local":                 "local: \"\" is neither",
-		"udp4://h,mtu=1":                 "mtu: \"1\" is not a whole number from 256",
-		"udp4://h,rate=fast":             "rate: ",
-		"udp4://h?local=eth1":            "neither",
+		"":                                     "no scheme",
+		"udp4://h:0":                           "port 0",
+		"plain+udp4://h,":                      `"" is unknown`,
+		"plain+udp4://h,lokal=eth1":            `"lokal" is unknown or there twice; write local=`,
+		"plain+udp4://h,local=eth1,local=eth2": "there twice",
+		"plain+udp4://h,local":                 "local: \"\" is neither",
+		"plain+udp4://h,mtu=1":                 "mtu: \"1\" is not a whole number from 256",
+		"plain+udp4://h,rate=fast":             "rate: ",
+		"udp4://h?local=eth1":                  "neither",
 	} {
 		if got, err := ParseFace(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v; want %q", text, got, err, want)

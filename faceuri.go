@@ -14,21 +14,30 @@ import (
 // DefaultPort is the UDP port of NDN, used when a face URI names none.
 const DefaultPort = 6363
 
+// plainScheme begins the scheme of faces that aren't encrypted.
+const plainScheme = "plain+"
+
 // FaceURI is the address of one end of a face: "udp://host:port", "udp4://host:port" or "udp6://[address]:port", with KEY@
-// before the host of a face that is encrypted to the holder of that key. A host name is resolved when the face is dialled.
+// before the host of a face that is encrypted to the holder of that key, or "plain+" before it all where no encryption is wanted.
+// A host name is resolved when the face is dialled.
 type FaceURI struct {
 	Host string // an IPv4 address, an IPv6 address (with %zone if it is link-local) or a host name
 	Port uint16 // 0 (listening only): any free port
 	// IP is the version that a host name must resolve to, 4 or 6; 0: either. Of addresses only "::" needs one, for
 	// listening: 0 is every address of both versions, 6 every IPv6 address. ParseFaceURI sets it where it tells something.
 	IP int
-	// Key is the peer's; zero: the face is plain, neither encrypted nor authenticated.
+	// Key is the peer's. A face is dialled with one, or is Plain.
 	Key PublicKey
+	// Plain: the face is neither encrypted nor authenticated; listening: such ones are welcome too.
+	Plain bool
 }
 
 // String writes u as ParseFaceURI reads it.
 func (u FaceURI) String() string {
 	scheme := "udp"
+	if u.Plain {
+		scheme = plainScheme + scheme
+	}
 	if a, err := netip.ParseAddr(u.Host); err == nil && a != netip.IPv6Unspecified() {
 		scheme += version(a)
 	} else if u.IP != 0 {
@@ -68,10 +77,14 @@ func (u FaceURI) bindAddr() netip.AddrPort {
 
 // ParseFaceURI parses "udp://host[:port]"; udp4 and udp6 insist on a version of IP. The default port is 6363, and an IPv6
 // address stands in brackets: udp6://[fe80::1%eth0]:6363. Before the host may stand the peer's key: udp4://KEY@host:port.
+// Without encryption it is plain+udp://host:port.
 func ParseFaceURI(s string) (FaceURI, error) {
 	const want = "write udp://host:port"
 	scheme, rest, found := strings.Cut(s, "://")
 	u := FaceURI{Port: DefaultPort}
+	if found {
+		scheme, u.Plain = strings.CutPrefix(scheme, plainScheme)
+	}
 	switch {
 	case !found:
 		if u, err := ParseFaceURI("udp://" + s); err == nil {
@@ -90,6 +103,9 @@ func ParseFaceURI(s string) (FaceURI, error) {
 		var err error
 		if u.Key, err = ParsePublicKey(key); err != nil {
 			return FaceURI{}, fmt.Errorf("what stands before the @ must be the peer's key: %w", err)
+		}
+		if u.Plain {
+			return FaceURI{}, errors.New("a plain face proves no key: leave out the key, or plain+")
 		}
 		rest = host
 	}
@@ -208,4 +224,19 @@ func routed(all []netip.Addr) netip.Addr {
 		}
 	}
 	return all[0].Unmap()
+}
+
+// checkPeer tells whether a face to u can be dialled.
+func (u FaceURI) checkPeer() error {
+	switch {
+	case u.Port == 0:
+		return fmt.Errorf("%s: port 0 can't be dialled", u)
+	case u.Key != (PublicKey{}) && u.Plain:
+		return errors.New("a plain face proves no key: leave out the key, or plain+")
+	case u.Key == (PublicKey{}) && !u.Plain:
+		scheme, host, _ := strings.Cut(u.String(), "://")
+		return fmt.Errorf("there is no key in %s: write %s://KEY@%s with the key that `mars key show` prints there, or %s where no encryption is wanted",
+			u, scheme, host, plainScheme+u.String())
+	}
+	return u.checkHost()
 }

@@ -37,7 +37,8 @@ func run(t *testing.T, cfg *Config) *Node {
 	return n
 }
 
-func local(port uint16) FaceURI { return FaceURI{Host: "127.0.0.1", Port: port} }
+// local is an address for plain faces.
+func local(port uint16) FaceURI { return FaceURI{Host: "127.0.0.1", Port: port, Plain: true} }
 
 func TestFetchOverThreeRelays(t *testing.T) {
 	dir := t.TempDir()

@@ -87,7 +87,7 @@ func encrypted(t *testing.T, content []byte, who ...PeerConfig) *Node {
 		t.Fatal(err)
 	}
 	return run(t, &Config{
-		Node: NodeConfig{Plain: "false"}, Listen: []FaceURI{local(0)}, Peers: who,
+		Listen: []FaceURI{{Host: "127.0.0.1"}}, Peers: who,
 		Serve: []ServeConfig{{Dir: dir, Prefix: "/some/site"}},
 	})
 }
@@ -122,7 +122,7 @@ func TestNothingInTheClear(t *testing.T) {
 		w := newTap(t, producer.Addrs()[0])
 		to := local(w.at.Port())
 		if !plain {
-			to.Key = producer.Key()
+			to.Plain, to.Key = false, producer.Key()
 		}
 		got, err := fetchBy(t, &Config{}, to)
 		if err != nil || !bytes.Equal(got, content) {
@@ -145,14 +145,14 @@ func TestPeersOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	producer := run(t, &Config{
-		Listen: []FaceURI{local(0)}, Peers: []PeerConfig{{Name: "member", Key: member}},
+		Listen: []FaceURI{{Host: "127.0.0.1"}}, Peers: []PeerConfig{{Name: "member", Key: member}},
 		Serve: encrypted(t, content).cfg.Serve,
 	})
 	to := local(producer.Addrs()[0].Port())
 	if _, err := fetchBy(t, &Config{}, to); !errors.Is(err, ErrTimeout) {
 		t.Errorf("in the clear: %v", err)
 	}
-	to.Key = producer.Key()
+	to.Plain, to.Key = false, producer.Key()
 	if _, err := fetchBy(t, &Config{}, to); !errors.Is(err, ErrTimeout) {
 		t.Errorf("with another key: %v", err)
 	}
@@ -166,7 +166,7 @@ func TestPeersOnly(t *testing.T) {
 func TestWrongKey(t *testing.T) {
 	producer := encrypted(t, []byte("x"))
 	to := local(producer.Addrs()[0].Port())
-	to.Key = encrypted(t, nil).Key()
+	to.Plain, to.Key = false, encrypted(t, nil).Key()
 	consumer := &Config{}
 	if _, err := fetchBy(t, consumer, to); !errors.Is(err, ErrTimeout) {
 		t.Errorf("%v", err)

@@ -88,7 +88,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if n.guard, err = n.newGuard(key); err != nil {
 		return nil, err
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, GuardedOnly: !cfg.plain(), Accept: func(netip.AddrPort) (machine.Face, bool) {
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
 	if cfg.Node.Routing.On() && !fc.Application {
@@ -110,7 +110,11 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 // open opens sockets and directories, and installs the routes.
 func (n *Node) open() error {
 	for _, l := range n.cfg.Listen {
-		got, err := n.driver.Listen(l.bindAddr())
+		listen := n.driver.Listen
+		if l.Plain {
+			listen = n.driver.ListenPlain
+		}
+		got, err := listen(l.bindAddr())
 		if err != nil {
 			return listenError(l, err)
 		}
@@ -224,12 +228,12 @@ func (n *Node) close() {
 // Addrs returns the addresses that the node listens on.
 func (n *Node) Addrs() []netip.AddrPort { return n.listen }
 
-// Listening is Addrs as face URIs: what the configuration says, with the ports that the system chose and the node's key.
+// Listening is Addrs as face URIs: where peers dial, with the ports that the system chose and the node's key.
 func (n *Node) Listening() []FaceURI {
 	var all []FaceURI
 	for i, a := range n.listen {
 		u := n.cfg.Listen[i]
-		u.Port, u.Key = a.Port(), n.key
+		u.Port, u.Key, u.Plain = a.Port(), n.key, false
 		all = append(all, u)
 	}
 	return all

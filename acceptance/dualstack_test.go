@@ -27,12 +27,12 @@ func TestDualStack(t *testing.T) {
 	dir := t.TempDir()
 	fetches := map[string]*process{}
 	for name, from := range map[string][2]string{
-		"IPv4":                {"four", "udp4://" + producer4 + ":6363"},
-		"IPv4 by interface":   {"four", "udp://" + producer4 + ":6363,local=v4"},
-		"IPv6":                {"six", "udp6://[" + producer6 + "]:6363"},
-		"IPv6 from address":   {"six", "udp6://[" + producer6 + "]:6363,local=" + consumer6},
-		"IPv6, link-local":    {"six", "udp6://[" + linkLocal + "%v6]:6363"},
-		"link-local, by name": {"six", "udp6://[" + linkLocal + "%v6]:6363,local=v6"},
+		"IPv4":                {"four", uri("producer", producer4)},
+		"IPv4 by interface":   {"four", uri("producer", producer4) + ",local=v4"},
+		"IPv6":                {"six", uri("producer", producer6)},
+		"IPv6 from address":   {"six", uri("producer", producer6) + ",local=" + consumer6},
+		"IPv6, link-local":    {"six", uri("producer", linkLocal+"%v6")},
+		"link-local, by name": {"six", uri("producer", linkLocal+"%v6") + ",local=v6"},
 	} {
 		fetches[name] = x.start(from[0], "get", "/site/data/file", "-o", filepath.Join(dir, name), "--json", "--via", from[1])
 	}

@@ -18,7 +18,7 @@ func TestLinkFlaps(t *testing.T) {
 		return func() { w.ip(host, "address", verb, addr+"/24", "dev", "direct") }
 	}
 	x := newSingle(w, 64<<20)
-	get := x.getFrom("consumer", "udp4://"+producerDirect+":6363")
+	get := x.getFrom("consumer", uri("producer", producerDirect))
 	for i, flap := range []struct {
 		what          string
 		take, restore func()

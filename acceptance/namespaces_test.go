@@ -40,7 +40,7 @@ func newTransfer(t *testing.T, size int64) *transfer {
 		"--listen", "udp4://"+producerDirect+":6363", "--listen", "udp4://"+producerBack+":6363")
 	x.producer.says("serving")
 	x.relay = x.start("relay", "node", "--role", "relay", "--listen", "udp4://"+relaySide+":6363",
-		"--face", "up=udp4://"+producerBack+":6363", "--route", "/site=up")
+		"--face", "up="+uri("producer", producerBack), "--route", "/site=up")
 	x.relay.says("listening")
 	return x
 }
@@ -71,7 +71,7 @@ func fill(t *testing.T, path string, size int64) {
 // get starts a fetch over both paths.
 func (x *transfer) get() *process {
 	return x.start("consumer", "get", "/site/data/file", "-o", x.dest, "--json",
-		"--via", "udp4://"+producerDirect+":6363", "--via", "udp4://"+relaySide+":6363")
+		"--via", uri("producer", producerDirect), "--via", uri("relay", relaySide))
 }
 
 // reach waits until the partial file holds this share of the file; it fails the test if the fetch ends before.

@@ -71,7 +71,7 @@ func TestNATChangesItsMapping(t *testing.T) {
 		t.Skipf("this kernel has no NAT: %v: %s", err, out)
 	}
 	x := newSingle(w, 32<<20)
-	get := x.getFrom("consumer", "udp4://"+outsideProducer+":6363")
+	get := x.getFrom("consumer", uri("producer", outsideProducer))
 	x.producer.says("remote=" + outsideNAT + ":")
 	x.reach(get, 0.3)
 	w.ip("nat", "address", "add", movedNAT+"/24", "dev", "outside")

@@ -58,7 +58,7 @@ func (o *overlay) relay(name string) {
 	args := []string{"node", "--role", "relay", "--listen", "udp4://0.0.0.0:6363"}
 	for i, l := range overlayLinks {
 		if l[0] == name {
-			args = append(args, "--face", fmt.Sprintf("%s=udp4://%s:6363", l[1], linkAddr(i, 1)))
+			args = append(args, "--face", l[1]+"="+uri(l[1], linkAddr(i, 1)))
 		}
 	}
 	o.relays[name] = o.start(name, args...)
@@ -69,7 +69,7 @@ func (o *overlay) relay(name string) {
 func (o *overlay) vias() (args []string) {
 	for i, l := range overlayLinks {
 		if l[0] == "consumer" {
-			args = append(args, "--via", fmt.Sprintf("udp4://%s:6363", linkAddr(i, 1)))
+			args = append(args, "--via", uri(l[1], linkAddr(i, 1)))
 		}
 	}
 	return args
@@ -90,7 +90,7 @@ type graph struct {
 // path asks for the graph. ok: the producer is reached.
 func (o *overlay) path() (g graph, ok bool) {
 	cmd := o.command("consumer", append([]string{o.binary, "path", "/site/data/file", "--json"}, o.vias()...)...)
-	cmd.Env = append(cmd.Environ(), "MARS_CONFIG=/dev/null", "MARS_NODE_SOCKET=none", testKey())
+	cmd.Env = append(cmd.Environ(), own("consumer")...)
 	out, err := cmd.Output()
 	if err != nil || json.Unmarshal(out, &g) != nil {
 		return g, false

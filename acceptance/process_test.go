@@ -7,17 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
-
-	multipath "mars"
 )
 
 // A process is the binary on a host of a world.
@@ -54,7 +50,7 @@ func (w *world) start(host string, args ...string) *process {
 	p := &process{t: w.t, name: host, done: make(chan struct{})}
 	p.change = sync.NewCond(&p.mu)
 	p.cmd = w.command(host, append([]string{w.binary}, args...)...)
-	p.cmd.Env = append(p.cmd.Environ(), "MARS_CONFIG=/dev/null", "MARS_NODE_SOCKET=none", testKey()) // whatever this machine is set up for
+	p.cmd.Env = append(p.cmd.Environ(), own(host)...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -171,21 +167,3 @@ func (p *process) cost() string {
 func (p *process) seconds() float64 {
 	return (p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()).Seconds()
 }
-
-// testKey is the key of every process of these tests, so that none is left on the machine that runs them.
-var testKey = sync.OnceValue(func() string {
-	dir, err := os.MkdirTemp("", "mars-key-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "node.key")
-	if _, err := multipath.NewKeyFile(path); err != nil {
-		panic(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		panic(err)
-	}
-	return "MARS_KEY=" + strings.TrimSpace(string(text))
-})

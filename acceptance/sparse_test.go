@@ -27,7 +27,7 @@ func TestSparseObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	producer := exec.Command(mars(t), "serve", dir+"/site", "--prefix", "/site", "--socket", "none", "--listen", "udp4://127.0.0.1:0")
-	producer.Env = append(producer.Environ(), "MARS_CONFIG=/dev/null")
+	producer.Env = append(producer.Environ(), own("producer")...)
 	producer.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := producer.StdoutPipe()
 	if err == nil {
@@ -41,12 +41,12 @@ func TestSparseObject(t *testing.T) {
 		_ = producer.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	at := regexp.MustCompile(`udp4?://127\.0\.0\.1:\d+`).FindString(line)
+	at := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
 	if err != nil || at == "" {
 		t.Fatalf("mars serve says %q, %v", line, err)
 	}
 	for _, to := range []string{filepath.Join(dir, "got"), "-"} {
-		get := exec.Command(mars(t), "get", "/site/hole", "-q", "--socket", "none", "--via", at, "-o", to)
+		get := exec.Command(mars(t), "get", "/site/hole", "-q", "--socket", "none", "--via", "udp4://"+keyOf("producer").public.String()+"@"+at, "-o", to)
 		get.Env, get.Stderr = producer.Env, os.Stderr
 		get.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		stream, err := get.StdoutPipe()

@@ -77,7 +77,7 @@ func TestPrecedence(t *testing.T) {
 		}
 	}
 	p := s.start(true, "node", "--listen", "udp4://127.0.0.1:0")
-	if got := p.until(`msg=listening address=udp4://127\.0\.0\.1:(\d+)`)[1]; got == "1" {
+	if got := p.until(`msg=listening address=udp4://[\w-]+@127\.0\.0\.1:(\d+)`)[1]; got == "1" {
 		t.Error("the file's port was taken")
 	}
 }

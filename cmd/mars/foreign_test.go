@@ -252,6 +252,7 @@ func TestKilledGet(t *testing.T) {
 	content := random(2 << 20)
 	at := s.serveSlowly(content, 1)
 	node, _ := s.withNode("--face", "a="+at[0])
+	node.until(`msg="face up" face=\d+ name=a `)
 	watcher := s.attach(false)
 	before := watcher.faces()
 	get := s.start(false, "get", "/site/object", "-o", "got", "--json")

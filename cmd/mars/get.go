@@ -57,10 +57,10 @@ func getCommand() *cobra.Command {
 		Long: `Fetches the object NAME and verifies each piece before it is written. The file appears in its place when it is complete; a
 fetch that was interrupted goes on where it was when the same command runs again. Several --via are used at once. A NAME that
 ends with / is a directory with all below it. Of several NAMEs each appears in the directory after -o.`,
-		Example: `  mars get /site/data/file.iso --via udp4://192.0.2.1:6363
-  mars get /site/data/file.iso --via udp4://192.0.2.1:6363 --via udp4://198.51.100.1:6363 -o copy.iso
-  mars get /site/data/src.tar --via udp4://192.0.2.1:6363 -o - | tar x
-  mars get /site/data/photos/ --via udp4://192.0.2.1:6363 -o ./photos/`,
+		Example: `  mars get /site/data/file.iso --via udp4://KEY@192.0.2.1:6363
+  mars get /site/data/file.iso --via udp4://KEY@192.0.2.1:6363 --via udp4://KEY@198.51.100.1:6363 -o copy.iso
+  mars get /site/data/src.tar --via udp4://KEY@192.0.2.1:6363 -o - | tar x
+  mars get /site/data/photos/ --via udp4://KEY@192.0.2.1:6363 -o ./photos/`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Args: func(c *cobra.Command, args []string) error {
 			if !f.schema && len(args) == 0 {
@@ -98,7 +98,7 @@ ends with / is a directory with all below it. Of several NAMEs each appears in t
 // register adds the flags to c.
 func (r *reach) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://host:port[,local=eth1][,rate=100Mbit] (may be repeated, also the same)")
+	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated, also the same)")
 	socketFlag(c, &r.socket, "of the node to use; none: don't (usual: of the one that runs here)")
 	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
 	configFlag(c, &r.config)
@@ -391,8 +391,8 @@ func noWay(config, socket string) error {
 	if socket != "" && socket != mars.SocketNone {
 		node = "no node answers at " + socket
 	}
-	return &misuse{"get: there is no way to the object: " + node + ", and there is neither --via nor a face with routes in the configuration", fmt.Sprintf(`add --via udp4://host:port, or write into %s:
-    faces: [{name: up, to: "udp4://host:port"}]
+	return &misuse{"get: there is no way to the object: " + node + ", and there is neither --via nor a face with routes in the configuration", fmt.Sprintf(`add --via udp4://KEY@host:port, or write into %s:
+    faces: [{name: up, to: "udp4://KEY@host:port"}]
     routes: [{prefix: /, via: up}]`, cmp.Or(config, mars.DefaultConfigPath()))}
 }
 

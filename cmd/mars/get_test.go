@@ -56,7 +56,7 @@ func TestGetJSON(t *testing.T) {
 	sum := 0.0
 	for i, p := range c["paths"].([]any) {
 		p := p.(map[string]any)
-		if p["name"] != fmt.Sprintf("path%d", i+1) || "udp4://"+p["peer"].(string) != at[0] || p["bytes"] == 0.0 {
+		if p["name"] != fmt.Sprintf("path%d", i+1) || !strings.HasSuffix(at[0], "@"+p["peer"].(string)) || p["bytes"] == 0.0 {
 			t.Errorf("path %v", p)
 		}
 		sum += p["bytes"].(float64)
@@ -186,7 +186,7 @@ func TestGetFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	r := s.mars("get", "/site/object", "--json", "--stall", "1s", "--via", "udp4://"+silent.LocalAddr().String())
+	r := s.mars("get", "/site/object", "--json", "--stall", "1s", "--via", "plain+udp4://"+silent.LocalAddr().String())
 	r.want(t, 5, "mars: get /site/object: no answer", "--via")
 	e := only(t, parseEvents(t, r.stdout), "error")
 	if e["code"] != "timeout" || e["exit_code"] != 5.0 || e["message"] == "" || e["next"] == "" {
@@ -215,7 +215,7 @@ routes: [{prefix: /site, via: isp-a}, {prefix: /site, via: isp-b}]
 func TestGetUsage(t *testing.T) {
 	t.Parallel()
 	s := newShell(t)
-	via := []string{"--via", "udp4://127.0.0.1:1"}
+	via := []string{"--via", "plain+udp4://127.0.0.1:1"}
 	for _, c := range []struct {
 		args []string
 		want string
@@ -239,6 +239,7 @@ func TestGetUsage(t *testing.T) {
 		{append([]string{"get", "/a/b", "--stall", "soon"}, via...), "--stall"},
 		{[]string{"get", "/a", "--via", "127.0.0.1:1"}, "write udp4://127.0.0.1:1"},
 		{[]string{"get", "/a", "--via", "udp4://127.0.0.1:0"}, "port 0"},
+		{[]string{"get", "/a", "--via", "udp4://127.0.0.1:1"}, "there is no key in udp4://127.0.0.1:1: write udp4://KEY@127.0.0.1:1 with"},
 		{[]string{"get", "/a", "--vai", "udp4://127.0.0.1:1"}, "mars: get: unknown flag: --vai\n  see `mars get --help`\n"},
 	} {
 		r := s.mars(c.args...)

@@ -273,8 +273,13 @@ func (s *shell) serve(content []byte, n int) []string {
 	for range n {
 		args = append(args, "--listen", "udp4://127.0.0.1:0")
 	}
-	line := s.start(false, args...).until(`^serving served as /site on (.*)$`)[1]
-	return strings.Split(line, ", ")
+	return vias(s.start(false, args...))
+}
+
+// vias are the addresses of a producer, as it prints them for those who fetch.
+func vias(p *process) []string {
+	line := p.until(`^get it: mars get \S+ --via (.*)$`)[1]
+	return strings.Split(line, " --via ")
 }
 
 // serveSlowly is serve at so low a rate that what happens in the middle of a fetch can be tested: 4 MB take 17 s.

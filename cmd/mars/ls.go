@@ -21,8 +21,8 @@ func lsCommand() *cobra.Command {
 		Short: "List a directory that somebody serves",
 		Long: `Prints what is in the directory NAME: size, time of the last change and name, directories with / at the end. Of a file it
 prints that one line. The names are as get takes them: put them behind NAME/.`,
-		Example: `  mars ls /site/data --via udp4://192.0.2.1:6363
-  mars ls /site/data/photos --json --via udp4://192.0.2.1:6363`,
+		Example: `  mars ls /site/data --via udp4://KEY@192.0.2.1:6363
+  mars ls /site/data/photos --json --via udp4://KEY@192.0.2.1:6363`,
 		Args: exactly(1, "give one name, such as /site/data"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var ev *events

@@ -60,7 +60,7 @@ func rootCommand() *cobra.Command {
 		Long: `MARS fetches a named object over every path that it is given, verifies each piece before it is written, and resumes.
 Serve a directory on one machine, get a file of it on another; nodes in between forward.`,
 		Example: `  mars serve ./data --prefix /site/data
-  mars get /site/data/file.iso --via udp4://192.0.2.1:6363`,
+  mars get /site/data/file.iso --via udp4://KEY@192.0.2.1:6363`,
 		Version:       buildVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,

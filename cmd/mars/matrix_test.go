@@ -210,7 +210,7 @@ func TestErrorMatrix(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := "udp4://" + free.LocalAddr().String() // listened on, and never read
+	dead := "plain+udp4://" + free.LocalAddr().String() // listened on, and never read
 	t.Cleanup(func() { free.Close() })
 	for _, row := range matrix {
 		t.Run(row.name, func(t *testing.T) {
@@ -258,7 +258,7 @@ func (row trouble) interfere(s *shell) result {
 	s.env = append(slices.Clone(fast), "MARS_NODE_GUEST_RATE=4Mbit")
 	site := s.start(false, "serve", "served", "--prefix", "/site", "--listen", "udp4://127.0.0.1:0")
 	s.env = fast
-	s.at = site.until(`^serving served as /site on (\S+)$`)[1]
+	s.at = vias(site)[0]
 	p := s.start(false, append(strings.Fields(strings.ReplaceAll(row.args, "{own}", s.at)), "--json")...)
 	p.until(`"event":"progress".*"bytes":[1-9]\d*,"size"`)
 	row.during(s, site)

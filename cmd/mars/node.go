@@ -36,7 +36,7 @@ func nodeCommand() *cobra.Command {
 		Long: `Runs the node that the configuration describes: it listens, forwards, and serves what the configuration serves. Flags
 replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM end it with exit code 0.`,
 		Example: `  mars node --config /etc/mars/config.yaml
-  mars node --role relay --face up=udp4://192.0.2.1:6363 --route /site=up:2`,
+  mars node --role relay --face up=udp4://KEY@192.0.2.1:6363 --route /site=up:2`,
 		Args: exactly(0, "it takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := f.load(c)
@@ -50,8 +50,7 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 			return withNode(c.Context(), cfg, log, func(ctx context.Context, n *mars.Node) error {
 				listenForApplications(n, cfg.Node.Socket, log)
 				for _, u := range n.Listening() {
-					u.Key = mars.PublicKey{}
-					log.Info("listening", "address", u.String(), "key", n.Key().String())
+					log.Info("listening", "address", u.String())
 				}
 				<-ctx.Done()
 				log.Info("stopping")
@@ -61,7 +60,7 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 	}
 	configFlag(c, &f.config)
 	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp://host:port; port 0: any (may be repeated)")
-	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp://host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
+	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	c.Flags().StringArrayVar(&f.routes, "route", nil, "`PREFIX=NAME[:HOPS]`: the face that leads to a prefix (may be repeated)")
 	c.Flags().StringVar(&f.role, "role", "", "`ROLE` relay (forwards what others ask of it) or leaf")
 	socketFlag(c, &f.socket, "for applications on this host; none: without (usual: "+cmp.Or(mars.DefaultSocket(), "none")+")")
@@ -145,7 +144,7 @@ func override[T any](c *cobra.Command, list *[]T, flag string, values []string, 
 func parseFace(s string) (mars.FaceConfig, error) {
 	name, to, ok := strings.Cut(s, "=")
 	if !ok {
-		return mars.FaceConfig{}, fmt.Errorf("%q is not NAME=ADDRESS; write up=udp://host:port", s)
+		return mars.FaceConfig{}, fmt.Errorf("%q is not NAME=ADDRESS; write up=udp://KEY@host:port", s)
 	}
 	face, err := mars.ParseFace(to)
 	face.Name = name

@@ -24,8 +24,8 @@ label, state, round trip and rate, and why a face is not used.
 Nodes are shown by their ids. A tier holds the faces that routing says are equally far; a label is the node's place in the
 flow (hops to the producer, tie-breaker): requests only move to smaller ones, so that no path is a loop. "acked" is a face
 over which a probe was answered. The rate is what the asking node would ask of that face at most; it rises with use.`,
-		Example: `  mars path /site/data/file.iso --via udp4://192.0.2.1:6363
-  mars path /site/data/file.iso --via udp4://192.0.2.1:6363 --dot | dot -Tsvg > paths.svg`,
+		Example: `  mars path /site/data/file.iso --via udp4://KEY@192.0.2.1:6363
+  mars path /site/data/file.iso --via udp4://KEY@192.0.2.1:6363 --dot | dot -Tsvg > paths.svg`,
 		Args: exactly(1, "the NAME of an object"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asDot {
@@ -48,7 +48,7 @@ over which a probe was answered. The rate is what the asking node would ask of t
 			return printTree(c.OutOrStdout(), g)
 		},
 	}
-	c.Flags().StringArrayVar(&f.via, "via", nil, "`ADDRESS` of a node that leads to the object, udp4://host:port (may be repeated)")
+	c.Flags().StringArrayVar(&f.via, "via", nil, "`ADDRESS` of a node that leads to the object, udp4://KEY@host:port (may be repeated)")
 	configFlag(c, &f.config)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the graph as JSON")
 	c.Flags().BoolVar(&asDot, "dot", false, "print the graph for Graphviz")

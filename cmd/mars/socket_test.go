@@ -88,7 +88,7 @@ func TestSocketErrors(t *testing.T) {
 		t.Errorf("the socket's directory: %v, %v", info.Mode(), err)
 	}
 	s.mars("node", "--listen", "udp4://127.0.0.1:0", "--socket", "run/node.sock").want(t, 5, "a node answers at "+sock+" already", "choose another path with --socket")
-	s.mars("get", "/site/x", "--via", "udp4://127.0.0.1:1", "--socket", "run/node.sock").want(t, 2, "give one")
+	s.mars("get", "/site/x", "--via", "plain+udp4://127.0.0.1:1", "--socket", "run/node.sock").want(t, 2, "give one")
 	s.write("file", []byte("x"))
 	s.mars("node", "--listen", "udp4://127.0.0.1:0", "--socket", "file").want(t, 1, "is no socket: move it away or choose another path")
 	node.end(syscall.SIGKILL) // the file stays

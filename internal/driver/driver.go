@@ -41,8 +41,6 @@ type Options struct {
 	// Guard protects the faces that have a FaceSpec.Key, and those of peers that shake hands with it; it deals faces by
 	// NewFace. nil: all are plain.
 	Guard machine.Guard
-	// GuardedOnly: peers that don't shake hands with the Guard get no face.
-	GuardedOnly bool
 	// Accept decides whether a datagram from an unknown peer makes a face, and describes it. It is called on the loop
 	// goroutine. nil: every peer is welcome.
 	Accept func(remote netip.AddrPort) (machine.Face, bool)
@@ -136,14 +134,21 @@ func (d *Driver) OnTurn(f func(now machine.Time)) { d.onTurn = append(d.onTurn, 
 // Listen opens an unconnected socket and returns the address that it got. A datagram of an unknown pair of local address
 // and remote address and port makes an on-demand face; what that face sends leaves from the address that the peer
 // addressed. An invalid address with a port means every address of IPv4 and IPv6, by one socket; [::] means every one of
-// IPv6. The error says what to do when the port is in use.
-func (d *Driver) Listen(addr netip.AddrPort) (netip.AddrPort, error) {
+// IPv6. The error says what to do when the port is in use. With a Guard, peers that don't shake hands get no face.
+func (d *Driver) Listen(addr netip.AddrPort) (netip.AddrPort, error) { return d.listen(addr, false) }
+
+// ListenPlain is Listen where peers get a face whether they shake hands or not.
+func (d *Driver) ListenPlain(addr netip.AddrPort) (netip.AddrPort, error) {
+	return d.listen(addr, true)
+}
+
+func (d *Driver) listen(addr netip.AddrPort, plain bool) (netip.AddrPort, error) {
 	conn, err := open(addr, netip.AddrPort{})
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
 	s := newSocket(d, conn, nil)
-	s.guarded = d.opt.Guard != nil
+	s.guarded, s.plain = d.opt.Guard != nil, plain
 	return conn.localAddr(), d.add(s)
 }
 

@@ -50,7 +50,7 @@ func TestGuardedFaces(t *testing.T) {
 	m := newCounter(faces, count, 1300, 64)
 	here, ours := newGuarded(t, m, Options{})
 	far := newEcho()
-	there, theirs := newGuarded(t, far, Options{GuardedOnly: true}, ours)
+	there, theirs := newGuarded(t, far, Options{}, ours)
 	at := listen(t, there, loopback)
 	for range faces {
 		dial(t, here, spec(at, theirs))
@@ -133,14 +133,17 @@ func TestNobodyElse(t *testing.T) {
 // TestPlainBesideGuarded: where it is allowed, plain peers reach the same socket.
 func TestPlainBesideGuarded(t *testing.T) {
 	there, _ := newGuarded(t, newEcho(), Options{})
-	at := listen(t, there, loopback).String()
+	at, err := there.ListenPlain(loopback)
+	if err != nil {
+		t.Fatal(err)
+	}
 	start(t, there)
-	ask(t, client(t, "127.0.0.1:0", at), "a plain datagram")
+	ask(t, client(t, "127.0.0.1:0", at.String()), "a plain datagram")
 
-	strict, _ := newGuarded(t, newEcho(), Options{GuardedOnly: true})
-	at = listen(t, strict, loopback).String()
+	strict, _ := newGuarded(t, newEcho(), Options{})
+	at = listen(t, strict, loopback)
 	start(t, strict)
-	c := client(t, "127.0.0.1:0", at)
+	c := client(t, "127.0.0.1:0", at.String())
 	if _, err := c.Write(bytes.Repeat([]byte{100}, 50)); err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func (d *Driver) input(s *socket) bool {
 	now := d.clock.now()
 	for i := range packets {
 		p := &packets[i]
-		if s.guarded && (s.face != nil || d.opt.GuardedOnly || d.opt.Guard.Owns(p.data)) {
+		if s.guarded && (s.face != nil || !s.plain || d.opt.Guard.Owns(p.data)) {
 			d.arrive(now, s, p)
 			continue
 		}

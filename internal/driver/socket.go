@@ -19,6 +19,7 @@ type socket struct {
 	local   netip.AddrPort
 	face    *face // of a connected socket; nil: datagrams come from anywhere
 	guarded bool  // what comes is for the Guard first
+	plain   bool  // what isn't for it is welcome too
 	in      *inbox
 
 	rejected atomic.Uint64
