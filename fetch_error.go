@@ -39,6 +39,10 @@ var causes = []struct {
 	{is: fetch.ErrNotFound, kind: ErrNotFound, next: "check the name; the producer answers, but has no such file. The name of a directory ends with /"},
 	{is: fetch.ErrNoRoute, kind: ErrNotFound, next: "check the name's prefix, and that its producer is running: no node on the way knows it"},
 	{
+		is: errStrangers, kind: ErrTimeout,
+		next: "check that the other side is running, and that KEY and address are its own: it prints both. If it names its peers, this node's key (`mars key show`) must be among them",
+	},
+	{
 		is: fetch.ErrTimeout, kind: ErrTimeout, silent: true,
 		next: "check the addresses after --via (or the faces in the configuration) and that the other side is running; then run the same command again: it resumes",
 	},

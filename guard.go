@@ -3,11 +3,14 @@ package mars
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"time"
 
 	"golang.org/x/sys/cpu"
 
+	"mars/internal/fetch"
+	"mars/internal/foreign"
 	"mars/internal/machine"
 	"mars/internal/secure"
 )
@@ -36,6 +39,29 @@ func (n *Node) newGuard(key secure.PrivateKey) (*secure.Guard, error) {
 // Key is the public key of the node: neighbours dial it by this.
 func (n *Node) Key() PublicKey { return n.key }
 
+// errStrangers says that nobody whom the node dials has proved its key.
+var errStrangers = errors.New("no neighbour has answered the handshake")
+
+// strangers says so where it is why a fetch got no answer.
+func (n *Node) strangers(err error) error {
+	if !errors.Is(err, fetch.ErrTimeout) && !errors.Is(err, foreign.ErrTimeout) {
+		return err
+	}
+	if waiting, up := n.handshakes(); waiting == 0 || up {
+		return err
+	}
+	if refusal := n.refusal.Load(); refusal != nil {
+		return &stranger{*refusal}
+	}
+	return errStrangers
+}
+
+// stranger is errStrangers with what a neighbour said.
+type stranger struct{ reason string }
+
+func (s *stranger) Error() string        { return "the neighbour refuses this node: " + s.reason }
+func (s *stranger) Is(target error) bool { return target == errStrangers }
+
 // tellPeers logs who came, and who may not. It runs on the loop goroutine.
 func (n *Node) tellPeers() {
 	for _, e := range n.guard.Events(nil) {
@@ -45,6 +71,8 @@ func (n *Node) tellPeers() {
 			level, what = slog.LevelWarn, "a peer is refused"
 		case secure.RefusedUs:
 			level, what = slog.LevelWarn, "a peer refuses this node"
+			reason := e.Err.Error()
+			n.refusal.Store(&reason)
 		case secure.PeerClosed:
 			level, what = slog.LevelWarn, "a peer isn't welcome any more"
 		}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -154,6 +155,8 @@ func TestPeersOnly(t *testing.T) {
 	}
 	to.Plain, to.Key = false, producer.Key()
 	if _, err := fetchBy(t, &Config{}, to); !errors.Is(err, ErrTimeout) {
+		t.Errorf("with another key: %v", err)
+	} else if !strings.Contains(err.Error(), "no neighbour has answered the handshake") {
 		t.Errorf("with another key: %v", err)
 	}
 	got, err := fetchBy(t, &Config{Node: NodeConfig{Key: path}}, to)

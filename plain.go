@@ -49,7 +49,7 @@ func (n *Node) FetchPlain(ctx context.Context, o FetchOptions) (*FetchResult, er
 			err = errors.Join(n.plainTo(ctx, start, name, &o, out, res), out.close())
 		}
 		if err != nil {
-			return fetchError(o.Name, err)
+			return fetchError(o.Name, n.strangers(err))
 		}
 		return nil
 	})

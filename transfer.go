@@ -34,7 +34,7 @@ func (n *Node) begin(req fetch.Request, st store) (*transfer, error) {
 }
 
 // run ends with nil when the object is where the store puts it.
-func (t *transfer) run(ctx context.Context) error { return t.sink.run(ctx) }
+func (t *transfer) run(ctx context.Context) error { return t.n.strangers(t.sink.run(ctx)) }
 
 // object is what the name resolved to; nil: not known yet.
 func (t *transfer) object() *fetch.Object { return t.sink.object.Load() }
