@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/cpu"
@@ -44,7 +45,8 @@ var errStrangers = errors.New("no neighbour has answered the handshake")
 
 // strangers says so where it is why a fetch got no answer.
 func (n *Node) strangers(err error) error {
-	if !errors.Is(err, fetch.ErrTimeout) && !errors.Is(err, foreign.ErrTimeout) {
+	silence := []error{fetch.ErrTimeout, fetch.ErrNoRoute, foreign.ErrTimeout, foreign.ErrNoRoute}
+	if !slices.ContainsFunc(silence, func(s error) bool { return errors.Is(err, s) }) {
 		return err
 	}
 	if waiting, up := n.handshakes(); waiting == 0 || up {

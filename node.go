@@ -43,7 +43,7 @@ type Node struct {
 	guard    *secure.Guard                          // loop goroutine only
 	key      PublicKey
 	settled  sync.Once
-	refusal  atomic.Pointer[string] // what the neighbour that refused this node last said
+	refusal  atomic.Pointer[string]   // what the neighbour that refused this node last said
 	asker    *node.Asker              // loop goroutine only
 	asked    map[uint32]chan<- []byte // loop goroutine only
 }
