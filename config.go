@@ -76,6 +76,8 @@ func (t Toggle) On() bool { return t != "false" }
 type PeerConfig struct {
 	Name string    `yaml:"name,omitempty"` // for people
 	Key  PublicKey `yaml:"key"`
+	// Announce bounds the prefixes that it may announce in routing; empty: all.
+	Announce []string `yaml:"announce,omitempty"`
 }
 
 // FaceConfig is one face to a neighbour that the node dials. Several faces to one neighbour are several paths.

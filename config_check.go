@@ -88,6 +88,10 @@ func (k *checker) node() {
 		if p.Key == (PublicKey{}) {
 			k.fail(fmt.Sprintf("peers[%d]", i), "the peer has no key (key: what mars key show prints there)")
 		}
+		for j, a := range p.Announce {
+			_, err := parsePrefix(a)
+			k.must(fmt.Sprintf("peers[%d].announce[%d]", i, j), err)
+		}
 	}
 	seen := map[FaceURI]bool{}
 	for i, u := range k.c.Listen {

@@ -205,6 +205,13 @@ func (d *decoder) peers(key string, n ast.Node) {
 		d.mapping(key, n, map[string]field{
 			"name": d.scalar(into(&p.Name, parseLabel)),
 			"key":  d.scalar(into(&p.Key, ParsePublicKey)),
+			"announce": func(key string, n ast.Node) {
+				d.list(key, n, func(key string, n ast.Node) {
+					var prefix string
+					d.scalar(into(&prefix, parsePrefix))(key, n)
+					p.Announce = append(p.Announce, prefix)
+				})
+			},
 		})
 		d.c.Peers = append(d.c.Peers, p)
 	})

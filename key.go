@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"mars/internal/secure"
+	"mars/internal/wire"
 )
 
 // PublicKey identifies a node. Its text has 48 characters; the zero value is no key.
@@ -41,12 +42,30 @@ func nodeKey(path string) (secure.PrivateKey, error) {
 }
 
 // peers is who may dial a node: those that the configuration names, or if it names none, whoever knows the node's key.
-type peers map[PublicKey]string
+type peers map[PublicKey]secure.Peer
+
+// newPeers reads the configuration.
+func newPeers(all []PeerConfig) (peers, error) {
+	known := make(peers, len(all))
+	for _, p := range all {
+		peer := secure.Peer{Key: p.Key, Name: p.Name}
+		for _, a := range p.Announce {
+			prefix, err := wire.ParseName(a)
+			if err != nil {
+				return nil, err
+			}
+			peer.Announce = append(peer.Announce, prefix)
+		}
+		known[p.Key] = peer
+	}
+	return known, nil
+}
 
 func (p peers) admit(_ int64, key PublicKey, _ []byte) (secure.Peer, error) {
-	name, known := p[key]
+	peer, known := p[key]
 	if len(p) > 0 && !known {
 		return secure.Peer{}, secure.ErrUnknown
 	}
-	return secure.Peer{Key: key, Name: name}, nil
+	peer.Key = key
+	return peer, nil
 }

@@ -61,9 +61,17 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, err
 	}
-	seed, src := binary.BigEndian.Uint64(random[:8]), random[8:]
+	key, err := nodeKey(cfg.Node.Key)
+	if err != nil {
+		return nil, err
+	}
+	known, err := newPeers(cfg.Peers)
+	if err != nil {
+		return nil, err
+	}
+	announcer := &secure.Announcer{Key: key, Nonce: [secure.NonceLen]byte(random[8:])}
+	seed, src := binary.BigEndian.Uint64(random[:8]), binary.BigEndian.AppendUint64(nil, announcer.ID())
 	if cfg.Attach != "" {
-		var err error
 		if src, err = askSource(cfg.Attach); err != nil {
 			return nil, err
 		}
@@ -82,19 +90,19 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
-	key, err := nodeKey(cfg.Node.Key)
-	if err != nil {
-		return nil, err
-	}
 	n.key = key.Public()
-	if n.guard, err = n.newGuard(key); err != nil {
+	if n.guard, err = n.newGuard(key, known.admit); err != nil {
 		return nil, err
 	}
 	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
 	if cfg.Node.Routing.On() && !fc.Application {
-		n.node.EnableRouting(route.Config{ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2})
+		judge := &heralds{admit: known.admit, others: true}
+		n.node.EnableRouting(route.Config{
+			ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2,
+			Sign: announcer.Sign, Authentic: judge.authentic, Verify: judge.entitled,
+		})
 	}
 	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Dialer: n.dialer()})
 	n.node.Attach(0, n.fetch)

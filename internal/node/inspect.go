@@ -21,6 +21,11 @@ func NodeName(id uint64) wire.Name {
 	return wire.Name(nil).Append(wire.TypeKeyword, []byte(keywordNode)).Append(wire.TypeGeneric, fmt.Appendf(nil, "%016x", id))
 }
 
+// IsNodeName tells whether a name is, or is below, the name by which some node answers about itself.
+func IsNodeName(n wire.Name) bool { return n.HasPrefix(nodeNames) }
+
+var nodeNames = wire.Name(nil).Append(wire.TypeKeyword, []byte(keywordNode))
+
 // FlowQuery asks the node with an id about a flow (dest and src); salt makes the name fresh.
 func FlowQuery(id uint64, flow wire.Name, salt uint64) wire.Name {
 	n := append(NodeName(id).Append(wire.TypeKeyword, []byte(keywordFlow)), flow...)

@@ -13,7 +13,7 @@ const (
 	MaxPrefixes  = 512  // prefixes in one advertisement
 	MaxName      = 512  // bytes of a prefix
 	MaxNames     = 4096 // bytes of all prefixes of one advertisement, with their lengths
-	MaxSignature = 512  // bytes
+	MaxSignature = 640  // bytes
 
 	maxSeq = 1 << 62 // sequence numbers are below
 	// highSeq is beyond what an honest node gets to: at one advertisement every 100 ms in 3,000 years.
