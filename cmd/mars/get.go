@@ -98,7 +98,7 @@ ends with / is a directory with all below it. Of several NAMEs each appears in t
 // register adds the flags to c.
 func (r *reach) register(c *cobra.Command) {
 	flags := c.Flags()
-	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated, also the same)")
+	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	socketFlag(c, &r.socket, "of the node to use; none: don't (usual: of the one that runs here)")
 	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
 	configFlag(c, &r.config)

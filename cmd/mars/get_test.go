@@ -230,7 +230,7 @@ func TestGetUsage(t *testing.T) {
 		{append([]string{"get", "/a/b", "--limit-rate", "10"}, via...), "less than 1 kB/s"},
 		{append([]string{"get", "/a/b", "--max-duration", "0s"}, via...), "--max-duration"},
 		{append([]string{"get", "/a/b", "--retry", "-1"}, via...), "--retry"},
-		{[]string{"get", "/a"}, `faces: [{name: up, to: "udp4://host:port"}]`},
+		{[]string{"get", "/a"}, `faces: [{name: up, to: "udp4://KEY@host:port"}]`},
 		{append([]string{"get", "a b"}, via...), "is not an object name"},
 		{append([]string{"get", "/"}, via...), "names no object"},
 		{append([]string{"get", "/a/%2E%2Fb"}, via...), "can't be a file name here (it holds a slash)"},
