@@ -111,13 +111,13 @@ var rooms = map[string]room{
 	"internal/report": {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
 	"cmd/mars":        {internal: []string{all}, external: []string{all}},
 
-	"acceptance": {tests: []string{root, "internal/wire", "internal/scenario", "internal/lab", "internal/report", "internal/impair"}},
+	"acceptance": {external: []string{"golang.org/x/sys"}, tests: []string{root, "internal/wire", "internal/scenario", "internal/lab", "internal/report", "internal/impair"}},
 }
 
 // testing libraries that every test may import.
 var testLibraries = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "go.uber.org/goleak", "golang.org/x/tools",
-	"gonum.org/v1/gonum", "github.com/santhosh-tekuri/jsonschema/v6",
+	"gonum.org/v1/gonum", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/crypto/blake2s",
 }
 
 // TestImports holds every Go file, whatever its build tags, to the import table.
