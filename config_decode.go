@@ -127,18 +127,24 @@ func (d *decoder) sections() map[string]field {
 		"routes": d.routes,
 		"peers":  d.peers,
 		"serve":  d.serve,
+
+		"operators": d.operators,
 	}
 }
 
 func (d *decoder) node() map[string]field {
 	return map[string]field{
-		"name":       d.scalar(into(&d.c.Node.Name, parseLabel)),
-		"role":       d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
-		"strategy":   d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
-		"routing":    d.scalar(into(&d.c.Node.Routing, parseToggle)),
-		"detours":    d.scalar(into(&d.c.Node.Detours, parseToggle)),
-		"socket":     d.scalar(into(&d.c.Node.Socket, parseSocket)),
-		"key":        d.scalar(into(&d.c.Node.Key, absolute)),
+		"name":     d.scalar(into(&d.c.Node.Name, parseLabel)),
+		"role":     d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
+		"strategy": d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
+		"routing":  d.scalar(into(&d.c.Node.Routing, parseToggle)),
+		"detours":  d.scalar(into(&d.c.Node.Detours, parseToggle)),
+		"socket":   d.scalar(into(&d.c.Node.Socket, parseSocket)),
+		"key":      d.scalar(into(&d.c.Node.Key, absolute)),
+
+		"certificate": d.scalar(into(&d.c.Node.Certificate, absolute)),
+		"revocations": d.scalar(into(&d.c.Node.Revocations, absolute)),
+
 		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
 }
@@ -214,6 +220,15 @@ func (d *decoder) peers(key string, n ast.Node) {
 			},
 		})
 		d.c.Peers = append(d.c.Peers, p)
+	})
+}
+
+func (d *decoder) operators(key string, n ast.Node) {
+	d.c.Operators = nil
+	d.list(key, n, func(key string, n ast.Node) {
+		var k PublicKey
+		d.scalar(into(&k, ParsePublicKey))(key, n)
+		d.c.Operators = append(d.c.Operators, k)
 	})
 }
 

@@ -214,9 +214,9 @@ func TestConfigErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"syntax":          {"node: {name: a\n", "config.yaml:1:7: "},
 		"tab":             {"node:\n\tname: a\n", "config.yaml:2:1: "},
-		"not a mapping":   {"- a\n", "config.yaml:1:1: expected a mapping with faces, listen, node, peers, routes, serve"},
+		"not a mapping":   {"- a\n", "config.yaml:1:1: expected a mapping with faces, listen, node, operators, peers, routes, serve"},
 		"scalar":          {"hello\n", "config.yaml:1:1: expected a mapping with"},
-		"unknown section": {"node: {}\nnodes: {}\n", `config.yaml:2:1: unknown key "nodes"; known here: faces, listen, node, peers, routes, serve`},
+		"unknown section": {"node: {}\nnodes: {}\n", `config.yaml:2:1: unknown key "nodes"; known here: faces, listen, node, operators, peers, routes, serve`},
 		"unknown key":     {"faces:\n- nmae: a\n", `config.yaml:2:3: faces[0]: unknown key "nmae"; known here: local, mtu, name, queue, rate, to`},
 		"duplicate key":   {"node: {}\nlisten: []\nnode: {}\n", "config.yaml:3:1: "},
 		"two documents":   {"node: {}\n---\nnode: {}\n", "config.yaml:3:1: a second YAML document"},

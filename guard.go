@@ -25,9 +25,9 @@ const (
 )
 
 // newGuard protects the faces of n.
-func (n *Node) newGuard(key secure.PrivateKey, admit secure.Admit) (*secure.Guard, error) {
+func (n *Node) newGuard(key secure.PrivateKey) (*secure.Guard, error) {
 	return secure.NewGuard(secure.Config{
-		Key: key, Admit: admit, Random: rand.Reader, Wall: func() int64 { return time.Now().Unix() },
+		Key: key, Admit: n.membership.policy.Admit, Keep: n.membership.policy.Keep, Random: rand.Reader, Wall: func() int64 { return time.Now().Unix() },
 		NewFace: func() (machine.FaceID, bool) { return n.driver.NewFace() },
 		AES:     cpu.X86.HasAES || cpu.ARM64.HasAES,
 	})

@@ -34,18 +34,19 @@ type Node struct {
 	fetch  *fetch.Engine // loop goroutine only
 	listen []netip.AddrPort
 
-	sinks    map[fetch.ID]*sink // loop goroutine only
-	services []*service
-	source   []byte                                 // component of the names of our flows
-	home     *attachment                            // to the node of this host; nil: none
-	foreign  *foreign.Engine                        // loop goroutine only
-	inboxes  map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
-	guard    *secure.Guard                          // loop goroutine only
-	key      PublicKey
-	settled  sync.Once
-	refusal  atomic.Pointer[string]   // what the neighbour that refused this node last said
-	asker    *node.Asker              // loop goroutine only
-	asked    map[uint32]chan<- []byte // loop goroutine only
+	sinks      map[fetch.ID]*sink // loop goroutine only
+	services   []*service
+	source     []byte                                 // component of the names of our flows
+	home       *attachment                            // to the node of this host; nil: none
+	foreign    *foreign.Engine                        // loop goroutine only
+	inboxes    map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
+	guard      *secure.Guard                          // loop goroutine only
+	key        PublicKey
+	membership *membership
+	settled    sync.Once
+	refusal    atomic.Pointer[string]   // what the neighbour that refused this node last said
+	asker      *node.Asker              // loop goroutine only
+	asked      map[uint32]chan<- []byte // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -65,7 +66,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := newPeers(cfg.Peers)
+	members, err := newMembership(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +91,23 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
-	n.key = key.Public()
-	if n.guard, err = n.newGuard(key, known.admit); err != nil {
+	n.key, n.membership = key.Public(), members
+	if n.guard, err = n.newGuard(key); err != nil {
 		return nil, err
 	}
 	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
 	if cfg.Node.Routing.On() && !fc.Application {
-		judge := &heralds{admit: known.admit, others: true}
+		judge := &heralds{admit: n.membership.policy.Admit, others: len(cfg.Operators) == 0}
+		announcer.Certificate = func() []byte { return n.membership.shown }
 		n.node.EnableRouting(route.Config{
 			ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2,
-			Sign: announcer.Sign, Authentic: judge.authentic, Verify: judge.entitled,
+			Sign: announcer.Sign, Authentic: judge.authentic, Verify: judge.entitled, Notice: n.heed,
 		})
+	}
+	if err := n.loadMembership(); err != nil {
+		return nil, err
 	}
 	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Dialer: n.dialer()})
 	n.node.Attach(0, n.fetch)
@@ -215,12 +220,15 @@ func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
 // Run runs the node until ctx is done.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.close()
+	keeping, end := context.WithCancel(ctx)
+	var keepers sync.WaitGroup
+	defer keepers.Wait()
+	defer end()
 	if n.home != nil {
-		ctx, end := context.WithCancel(ctx)
-		var keeper sync.WaitGroup
-		defer keeper.Wait()
-		defer end()
-		keeper.Go(func() { n.keep(ctx) })
+		keepers.Go(func() { n.keep(keeping) })
+	}
+	if len(n.cfg.Operators) > 0 || n.cfg.Node.Certificate != "" {
+		keepers.Go(func() { n.keepMembership(keeping) })
 	}
 	return n.driver.Run(ctx)
 }
@@ -251,6 +259,7 @@ func (n *Node) Listening() []FaceURI {
 
 // turn hands what the engines want to those who do it; it runs on the loop goroutine after every turn.
 func (n *Node) turn(now machine.Time) {
+	n.recheck(now)
 	n.tellPeers()
 	if n.home != nil {
 		n.home.watch(n.node)

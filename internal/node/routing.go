@@ -41,6 +41,14 @@ func (n *Node) Withdraw(now machine.Time, prefix wire.Name) {
 	}
 }
 
+// Reannounce announces again what is announced: its signature has changed.
+func (n *Node) Reannounce(now machine.Time) {
+	if n.routing != nil {
+		n.routing.router.Reannounce(now)
+		n.pump(now)
+	}
+}
+
 // Tell has all nodes of the overlay know a notice; see route.Router.Tell.
 func (n *Node) Tell(now machine.Time, notice route.Notice) {
 	if n.routing != nil {

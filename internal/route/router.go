@@ -157,6 +157,12 @@ func (r *Router) Announce(now machine.Time, prefix wire.Name) bool {
 // Announced is the number of prefixes announced.
 func (r *Router) Announced() int { return len(r.own.prefixes) }
 
+// Reannounce issues our advertisement anew, if there is one: what Config.Sign returns has changed.
+func (r *Router) Reannounce(now machine.Time) {
+	r.tick(now)
+	r.refreshAt = min(r.refreshAt, max(r.now+settle, r.issuedAt+minIssue, r.quiet))
+}
+
 // Withdraw ends Announce.
 func (r *Router) Withdraw(now machine.Time, prefix wire.Name) {
 	r.tick(now)

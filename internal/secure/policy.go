@@ -11,7 +11,7 @@ import (
 // Policy is whom a node trusts: keys that its configuration names, and operators, whose certificates count until they expire or
 // are taken back. What an operator takes back is refused whoever else names it. The zero Policy admits everybody.
 type Policy struct {
-	Peers     map[PublicKey]string // names, which may be empty, by key
+	Peers     map[PublicKey]Peer
 	Operators []PublicKey
 	lists     []Revocations // the newest of each operator, ascending by operator
 }
@@ -19,12 +19,12 @@ type Policy struct {
 // Admit judges who dials us: an Admit. Where neither peers nor operators are named, whoever knows our key is welcome.
 func (p *Policy) Admit(wall int64, key PublicKey, certificate []byte) (Peer, error) {
 	if err := p.gone(key); err != nil {
-		return Peer{Key: key, Name: p.Peers[key]}, err
+		return p.named(key), err
 	}
-	name, named := p.Peers[key]
+	_, named := p.Peers[key]
 	switch {
 	case named, len(p.Peers)+len(p.Operators) == 0:
-		return Peer{Key: key, Name: name}, nil
+		return p.named(key), nil
 	case len(p.Operators) == 0, len(certificate) == 0:
 		return Peer{}, ErrUnknown
 	}
@@ -35,7 +35,7 @@ func (p *Policy) Admit(wall int64, key PublicKey, certificate []byte) (Peer, err
 // Keep judges whom we dial: an Admit. Whoever dials a key trusts its holder, until an operator takes the key or the certificate
 // that the holder shows back.
 func (p *Policy) Keep(wall int64, key PublicKey, certificate []byte) (Peer, error) {
-	peer := Peer{Key: key, Name: p.Peers[key]}
+	peer := p.named(key)
 	if err := p.gone(key); err != nil {
 		return peer, err
 	}
@@ -78,6 +78,13 @@ func (p *Policy) Learn(encoded []byte) (list Revocations, news bool, err error) 
 	}
 	p.lists, news = newest(p.lists, list)
 	return list, news, nil
+}
+
+// named is what the configuration says of key.
+func (p *Policy) named(key PublicKey) Peer {
+	peer := p.Peers[key]
+	peer.Key = key
+	return peer
 }
 
 // judge looks at a certificate that key shows.

@@ -17,7 +17,7 @@ func TestPolicy(t *testing.T) {
 	const silence, welcome = "nobody", ""
 	for _, c := range []struct {
 		what     string
-		peers    map[PublicKey]string
+		peers    map[PublicKey]Peer
 		operator byte // 0: none
 		revoked  *Revocations
 		wall     int64
@@ -26,9 +26,9 @@ func TestPolicy(t *testing.T) {
 		want     string // of the reason
 	}{
 		{"nothing configured", nil, 0, nil, 0, node, nil, welcome},
-		{"a peer", map[PublicKey]string{node: "p"}, 0, nil, 0, node, nil, welcome},
-		{"not a peer", map[PublicKey]string{other: "p"}, 0, nil, 0, node, good, silence},
-		{"a peer beside operators", map[PublicKey]string{node: "p"}, 9, nil, 0, node, nil, welcome},
+		{"a peer", map[PublicKey]Peer{node: {Name: "p"}}, 0, nil, 0, node, nil, welcome},
+		{"not a peer", map[PublicKey]Peer{other: {Name: "p"}}, 0, nil, 0, node, good, silence},
+		{"a peer beside operators", map[PublicKey]Peer{node: {Name: "p"}}, 9, nil, 0, node, nil, welcome},
 		{"no certificate", nil, 9, nil, 1500, node, nil, silence},
 		{"a certificate", nil, 9, nil, 1500, node, good, welcome},
 		{"its first second", nil, 9, nil, 1000, node, good, welcome},
@@ -42,7 +42,7 @@ func TestPolicy(t *testing.T) {
 		{"revoked", nil, 9, &Revocations{Serials: []uint64{0xabc}}, 1500, node, good, "0000000000000abc, was revoked"},
 		{"another one revoked", nil, 9, &Revocations{Serials: []uint64{0xabd}}, 1500, node, good, welcome},
 		{"key revoked", nil, 9, &Revocations{Keys: []PublicKey{node}}, 1500, node, good, "key was revoked"},
-		{"key of a peer revoked", map[PublicKey]string{node: "p"}, 9, &Revocations{Keys: []PublicKey{node}}, 0, node, nil, "key was revoked"},
+		{"key of a peer revoked", map[PublicKey]Peer{node: {Name: "p"}}, 9, &Revocations{Keys: []PublicKey{node}}, 0, node, nil, "key was revoked"},
 	} {
 		p := &Policy{Peers: c.peers}
 		if c.operator != 0 {
@@ -67,7 +67,7 @@ func TestPolicy(t *testing.T) {
 
 // TestPolicyPeer: what a certificate says of a peer, and what is known of one that is only named.
 func TestPolicyPeer(t *testing.T) {
-	p := &Policy{Operators: []PublicKey{keyOf(t, 9).Public()}, Peers: map[PublicKey]string{keyOf(t, 2).Public(): "two"}}
+	p := &Policy{Operators: []PublicKey{keyOf(t, 9).Public()}, Peers: map[PublicKey]Peer{keyOf(t, 2).Public(): {Name: "two"}}}
 	got, err := p.Admit(1500, keyOf(t, 1).Public(), signed(t, certificate(t), 9))
 	if err != nil || got.Name != "site-a" || got.Expires != 2000 || got.Leaf || len(got.Announce) != 2 {
 		t.Errorf("%+v, %v", got, err)
