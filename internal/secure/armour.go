@@ -23,7 +23,8 @@ func CertificateText(c *Certificate, encoded []byte) []byte {
 	for _, p := range c.Prefixes {
 		prefixes = append(prefixes, p.String())
 	}
-	head := fmt.Sprintf("name: %s\nrole: %s\nkey: %s\nprefixes: %s\nserial: %016x\n", c.Name, role, c.Subject, strings.Join(prefixes, " "), c.Serial)
+	head := fmt.Sprintf("name: %s\nrole: %s\nkey: %s\nprefixes: %s\nfrom: %s\nexpires: %s\nserial: %016x\n",
+		c.Name, role, c.Subject, strings.Join(prefixes, " "), date(c.NotBefore), date(c.NotAfter), c.Serial)
 	return append([]byte(head), pem.EncodeToMemory(&pem.Block{Type: armourCertificate, Bytes: encoded})...)
 }
 
