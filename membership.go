@@ -24,7 +24,7 @@ const maxMembershipFile = 16 * 12_000
 // membership is what of a node's identity, and of whom it trusts, may change while it runs.
 type membership struct {
 	policy      *secure.Policy // loop goroutine only
-	revised     bool           // what policy knows has changed; loop goroutine only
+	revised     bool           // policy has learnt what no face was checked against yet; loop goroutine only
 	shown       []byte         // our certificate; loop goroutine only
 	certificate watched
 	revocations watched
@@ -129,6 +129,10 @@ func (n *Node) readRevocations() ([][]byte, error) {
 
 // adopt takes in what the files say, on the loop goroutine. nil: nothing new.
 func (n *Node) adopt(now machine.Time, c *certificate, lists [][]byte) {
+	if n.membership.revised { // since the last look: by now the list has passed on, also through those whom it revokes
+		n.membership.revised = false
+		n.guard.Recheck(now)
+	}
 	if c != nil {
 		n.membership.shown = c.encoded
 		n.guard.SetCertificate(now, c.encoded)
@@ -162,14 +166,6 @@ func (n *Node) heed(encoded []byte) (topic, number uint64, ok bool) {
 		n.log.Info("a revocation list", "operator", list.Operator.String(), "number", list.Number, "serials", len(list.Serials), "keys", len(list.Keys))
 	}
 	return binary.BigEndian.Uint64(list.Operator[:]), list.Number, true
-}
-
-// recheck parts with peers that aren't welcome any more.
-func (n *Node) recheck(now machine.Time) {
-	if n.membership.revised {
-		n.membership.revised = false
-		n.guard.Recheck(now)
-	}
 }
 
 // watched is a small file that is read when it has changed.

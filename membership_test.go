@@ -201,15 +201,21 @@ func TestMembersOnly(t *testing.T) {
 			want(t, dest, content)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		_, err := n.Fetch(ctx, FetchOptions{Name: "/site/object", File: filepath.Join(t.TempDir(), "copy"), Stall: time.Second})
-		cancel()
-		if !errors.Is(err, ErrTimeout) {
-			t.Errorf("%s: %v", c.name, err)
+		told := func() bool { return theirs.has("a peer refuses this node") }
+		if c.reason == "silence" {
+			time.Sleep(time.Second)
+			if told() || log.has(n.Key().String()) {
+				t.Errorf("%s: told %v", c.name, told())
+			}
+		} else {
+			eventually(t, c.name+" isn't told why it is refused", 10*time.Second, told)
+			if !theirs.has("a peer refuses this node", c.reason) || !log.has("a peer is refused", c.reason, n.Key().String()) {
+				t.Errorf("%s: not %q", c.name, c.reason)
+			}
 		}
-		told, noted := theirs.has("a peer refuses this node", c.reason), log.has("a peer is refused", c.reason)
-		if silence := c.reason == "silence"; told == silence || noted == silence {
-			t.Errorf("%s: told %v, noted %v", c.name, told, noted)
+		faces, err := n.Status()
+		if err != nil || len(faces) != 1 || faces[0].State != "handshake" {
+			t.Errorf("%s: %+v, %v", c.name, faces, err)
 		}
 		stop()
 	}
@@ -276,6 +282,24 @@ func TestRevocationSpreads(t *testing.T) {
 	// Who comes later is told by its neighbours, and a restart doesn't help.
 	late, _, _ := started(t, a.member("late", RoleRelay).dials("far", far))
 	eventually(t, "a node that comes later isn't told", 10*time.Second, func() bool { return knowsRevoked(t, late, bad.Key()) })
+}
+
+// TestRevokedRelay: a relay that is the only way passes on its own revocation, and then both its neighbours part with it.
+func TestRevokedRelay(t *testing.T) {
+	noLeaks(t)
+	a := newAuthority(t)
+	list := filepath.Join(a.dir, "revocations")
+	a.revoke(list)
+	cfg := a.member("first", RoleRelay)
+	cfg.Node.Revocations = list
+	first, _, _ := started(t, cfg)
+	bad, log, _ := started(t, a.member("bad", RoleRelay).dials("first", first))
+	last, _, _ := started(t, a.member("last", RoleRelay).dials("bad", bad))
+	up := func(n *Node) bool { return len(peersOf(t, n)) > 0 }
+	eventually(t, "no chain", 10*time.Second, func() bool { return up(first) && up(last) && len(peersOf(t, bad)) == 2 })
+	a.revoke(list, "bad")
+	eventually(t, "the relay still has a neighbour", 10*time.Second, func() bool { return !up(first) && !up(last) && !up(bad) })
+	eventually(t, "the relay doesn't know why", 10*time.Second, func() bool { return log.has("a peer refuses this node", "was revoked") })
 }
 
 // received is how many bytes of content have come to a node from its neighbours.

@@ -259,7 +259,6 @@ func (n *Node) Listening() []FaceURI {
 
 // turn hands what the engines want to those who do it; it runs on the loop goroutine after every turn.
 func (n *Node) turn(now machine.Time) {
-	n.recheck(now)
 	n.tellPeers()
 	if n.home != nil {
 		n.home.watch(n.node)

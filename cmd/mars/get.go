@@ -351,6 +351,15 @@ func unsafe(generic bool, file string) string {
 // unknownHops is the distance of a default route.
 const unknownHops = 255
 
+// consumerLike is a node without faces that fetches and is who the configured node is.
+func consumerLike(file *mars.Config) *mars.Config {
+	n := file.Node
+	return &mars.Config{
+		Node:      mars.NodeConfig{Strategy: n.Strategy, Key: n.Key, Certificate: n.Certificate, Revocations: n.Revocations},
+		Operators: file.Operators,
+	}
+}
+
 // nodeConfig is that of a leaf which only fetches: over the faces after --via, else over those of the configuration.
 // The addresses and directories of the configuration belong to the node that runs all the time.
 func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
@@ -368,12 +377,14 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 		if len(file.Faces) == 0 || len(file.Routes) == 0 {
 			return nil, noWay(f.config, file.Node.Socket)
 		}
-		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: file.Node.Key}, Faces: file.Faces, Routes: file.Routes}, nil
+		cfg := consumerLike(file)
+		cfg.Faces, cfg.Routes = file.Faces, file.Routes
+		return cfg, nil
 	}
 	if f.socket != "" && f.socket != mars.SocketNone {
 		return nil, usage(c, "--via goes past the node of this host, --socket through it; give one")
 	}
-	cfg := &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: file.Node.Key}}
+	cfg := consumerLike(file)
 	if err := override(c, &cfg.Faces, "--via", f.via, mars.ParseFace); err != nil {
 		return nil, err
 	}

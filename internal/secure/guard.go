@@ -189,13 +189,7 @@ func (g *Guard) end(c *channel) {
 	}
 	g.dialled = without(g.dialled, c)
 	g.outgoing = without(g.outgoing, c)
-	for _, s := range c.sessions() {
-		g.forget(s)
-	}
-	if c.hs != nil {
-		delete(g.pending, c.index)
-	}
-	c.current, c.previous, c.next, c.hs = nil, nil, nil, nil
+	g.rest(c)
 	if g.last == c {
 		g.last = nil
 	}

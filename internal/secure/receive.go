@@ -258,6 +258,7 @@ func (g *Guard) receiveResponse(now machine.Time, datagram []byte) machine.Arriv
 	c.hs, c.pause = nil, firstRetry
 	c.heard()
 	if a.cipher == 0 {
+		g.rest(c) // the peer has ended them, or should
 		c.retry, c.pause = now+refusedFor, refusedFor
 		g.wake = min(g.wake, c.retry)
 		g.tell(Event{RefusedUs, c.face, c.peer, &Refusal{printable(a.reason)}})

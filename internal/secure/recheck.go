@@ -78,14 +78,18 @@ func (g *Guard) part(c *channel, why error) {
 		}
 		g.farewell = append(g.farewell, parting{c.face, s.seal(nil, append([]byte{refusal, 0}, reason...))})
 	}
+	g.rest(c)
+}
+
+// rest ends the sessions of a channel, and its handshake.
+func (g *Guard) rest(c *channel) {
 	for _, s := range c.sessions() {
 		g.forget(s)
 	}
 	if c.hs != nil {
 		delete(g.pending, c.index)
 	}
-	c.current, c.previous, c.next, c.hs = nil, nil, nil, nil
-	c.reply = 0
+	c.current, c.previous, c.next, c.hs, c.reply = nil, nil, nil, nil, 0
 }
 
 // private handles what a peer's Guard says to ours by a session.
