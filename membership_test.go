@@ -41,7 +41,7 @@ func newAuthority(t *testing.T) *authority {
 // member is what the node called name needs, with a new key, before it is told its neighbours.
 func (a *authority) member(name, role string) *Config {
 	a.t.Helper()
-	c := &Config{Operators: []PublicKey{a.ca.Key()}, Listen: []FaceURI{local(0)}, Node: NodeConfig{
+	c := &Config{Operators: []PublicKey{a.ca.Key()}, Listen: []FaceURI{{Host: "127.0.0.1"}}, Node: NodeConfig{
 		Role: role, Key: filepath.Join(a.dir, name+".key"), Certificate: filepath.Join(a.dir, name+".cert"),
 	}}
 	_ = os.Remove(c.Node.Key)
@@ -143,9 +143,7 @@ func started(t *testing.T, cfg *Config) (n *Node, log *journal, stop func()) {
 
 // dials adds a face to a node.
 func (c *Config) dials(name string, n *Node) *Config {
-	to := local(n.Addrs()[0].Port())
-	to.Key = n.Key()
-	c.Faces = append(c.Faces, FaceConfig{Name: name, To: to})
+	c.Faces = append(c.Faces, FaceConfig{Name: name, To: FaceURI{Host: "127.0.0.1", Port: n.Addrs()[0].Port(), Key: n.Key()}})
 	return c
 }
 

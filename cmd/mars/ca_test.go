@@ -35,8 +35,7 @@ func TestCA(t *testing.T) {
 		return name + ".yaml"
 	}
 	p := s.start(true, "node", "--config", config("producer", ", revocations: "+s.path("revocations")))
-	m := p.until(`msg=listening address=udp4://(\S+) key=(\S+)`)
-	via := "udp4://" + m[2] + "@" + m[1]
+	via := p.until(`msg=listening address=(udp4://\S+@\S+)`)[1]
 	s.mars("get", "/site/object", "--config", config("consumer", ""), "--via", via).want(t, 0, "verified")
 	s.same("object", content)
 
