@@ -141,6 +141,9 @@ func (n *Node) adopt(now machine.Time, c *certificate, lists [][]byte) {
 		n.membership.warnAt = c.NotAfter - (c.NotAfter-c.NotBefore)/4
 		n.log.Info("the certificate of this node", "name", c.Name, "operator", c.Operator.String(), "serial", fmt.Sprintf("%016x", c.Serial), "expires", ends)
 	}
+	if c != nil && n.cfg.Node.Role == RoleRelay && !c.Relay {
+		n.log.Warn("this node is a relay, but a leaf by its certificate: others won't use it as a relay, nor what it announces")
+	}
 	if at := n.membership.warnAt; at != 0 && time.Now().Unix() >= at {
 		n.membership.warnAt = 0
 		n.log.Warn("the certificate of this node ends soon, or has ended: renew it with mars ca sign")

@@ -7,13 +7,16 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/secure"
+	"mars/internal/wire"
 )
 
 // authority is an operator in a test, and the files of its members.
@@ -383,6 +386,44 @@ func TestRotation(t *testing.T) {
 	eventually(t, "the old key isn't revoked", 10*time.Second, func() bool { return knowsRevoked(t, producer, oldKey.Public()) })
 	if got := peersOf(t, consumer); got["renews"].face == 0 || got["rekeys"].face == 0 {
 		t.Errorf("faces are missing: %v", got)
+	}
+}
+
+// TestCertifiedAnnouncements: neighbours believe what a certificate covers of what a node announces, and its role.
+func TestCertifiedAnnouncements(t *testing.T) {
+	noLeaks(t)
+	a := newAuthority(t)
+	here, _, _ := started(t, a.member("here", RoleLeaf))
+	cfg := a.member("there", RoleLeaf).dials("here", here)
+	a.serves(cfg, 1000)
+	cfg.Serve = append(cfg.Serve, ServeConfig{Dir: cfg.Serve[0].Dir, Prefix: "/other"})
+	started(t, cfg)
+	pretender := a.member("pretender", RoleLeaf)
+	pretender.Node.Role = RoleRelay
+	a.serves(pretender, 1000)
+	pretender.Serve[0].Prefix = "/site/pretender"
+	_, log, _ := started(t, pretender.dials("here", here))
+	if !log.has("a leaf by its certificate") {
+		t.Error("the pretender isn't warned")
+	}
+	reaches := func(prefix, by string) (yes bool) {
+		name, err := wire.ParseName(prefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		face := peersOf(t, here)[by].face
+		if err := here.driver.Do(func(machine.Time) {
+			yes = slices.ContainsFunc(here.node.Forwarder().NextHops(name), func(h forward.NextHop) bool { return h.Face == face })
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	eventually(t, "no route to what is certified", 10*time.Second, func() bool { return reaches("/site", "there") })
+	eventually(t, "two neighbours", 10*time.Second, func() bool { return len(peersOf(t, here)) == 2 })
+	time.Sleep(time.Second)
+	if reaches("/other", "there") || reaches("/site/pretender", "pretender") {
+		t.Errorf("beyond its certificate: /other %v, of a relay that is a leaf %v", reaches("/other", "there"), reaches("/site/pretender", "pretender"))
 	}
 }
 

@@ -253,6 +253,12 @@ func Split(announcement []byte) (signed, signature []byte, ok bool) {
 	return announcement[:a.signed:a.signed], announcement[a.signed+2:], true
 }
 
+// Relays tells whether an advertisement says that its origin forwards for others.
+func Relays(announcement []byte) bool {
+	a, _, ok := decodeAdvert(announcement)
+	return ok && a.relay
+}
+
 // decodeAdvert reads an advertisement, which then aliases body. The form is canonical: what decodes encodes to the
 // same bytes.
 func decodeAdvert(body []byte) (a *advert, why Drop, ok bool) {
