@@ -68,7 +68,7 @@ func (g *Guard) receiveSession(now machine.Time, datagram, dst []byte) machine.A
 	c.heard()
 	a := machine.Arrival{Face: c.face, Up: up, Newest: newest && s == c.current}
 	content := plain[len(dst):]
-	if len(content) > 0 && content[0] <= privates {
+	if len(content) > 0 && content[0] != 0 && content[0] <= privates {
 		g.private(now, c, content)
 		return a
 	}
