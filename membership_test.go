@@ -17,7 +17,7 @@ import (
 
 // TestMembersOnly: with operators, a valid certificate lets in; a wrong one is told to both sides; without one there is silence.
 func TestMembersOnly(t *testing.T) {
-	noLeaks(t)
+	t.Parallel()
 	a, other := newAuthority(t), newAuthority(t)
 	cfg := a.member("producer", RoleLeaf)
 	content := a.serves(cfg, 10_000)
@@ -79,13 +79,13 @@ func TestMembersOnly(t *testing.T) {
 //	producer, with the file ─ relay ─ relay ─┬─ bad
 //	                                         └─ good
 func TestRevocationSpreads(t *testing.T) {
-	noLeaks(t)
+	t.Parallel()
 	a := newAuthority(t)
 	list := filepath.Join(a.dir, "revocations")
 	a.revoke(list)
 	cfg := a.member("producer", RoleLeaf)
 	cfg.Node.Revocations, cfg.Node.GuestRate = list, 16_000_000
-	content := a.serves(cfg, 8<<20)
+	content := a.serves(cfg, 6<<20)
 	producer, _, _ := started(t, cfg)
 	near, _, _ := started(t, a.member("near", RoleRelay).dials("producer", producer))
 	far, farLog, _ := started(t, a.member("far", RoleRelay).dials("near", near))
@@ -114,6 +114,11 @@ func TestRevocationSpreads(t *testing.T) {
 			t.Error("a node doesn't know of the revocation")
 		}
 	}
+	select {
+	case <-goodFetch.done:
+		t.Error("the other fetch has ended before: this test shows nothing")
+	default:
+	}
 	if _, err := goodFetch.wait(); err != nil {
 		t.Fatalf("the other fetch: %v", err)
 	}
@@ -132,7 +137,7 @@ func TestRevocationSpreads(t *testing.T) {
 
 // TestRevokedRelay: a relay that is the only way passes on its own revocation, and then both its neighbours part with it.
 func TestRevokedRelay(t *testing.T) {
-	noLeaks(t)
+	t.Parallel()
 	a := newAuthority(t)
 	list := filepath.Join(a.dir, "revocations")
 	a.revoke(list)
@@ -179,11 +184,11 @@ func knowsRevoked(t *testing.T, n *Node, key PublicKey) (yes bool) {
 //	consumer ◀─┤          ├─▶ producer     (arrows: who is dialled)
 //	           └─ rekeys ─┘
 func TestRotation(t *testing.T) {
-	noLeaks(t)
+	t.Parallel()
 	a := newAuthority(t)
 	cfg := a.member("producer", RoleLeaf)
 	cfg.Node.GuestRate = 16_000_000
-	content := a.serves(cfg, 12<<20)
+	content := a.serves(cfg, 10<<20)
 	producer, _, _ := started(t, cfg)
 	list := filepath.Join(a.dir, "revocations")
 	a.revoke(list)
@@ -221,6 +226,11 @@ func TestRotation(t *testing.T) {
 		return now.key != before.key && now.key != oldKey.Public() && now.face != 0
 	})
 	a.revoke(list, oldKey.Public().String())
+	select {
+	case <-f.done:
+		t.Error("the transfer has ended before: this test shows nothing")
+	default:
+	}
 
 	res, err := f.wait()
 	if err != nil {
@@ -236,7 +246,7 @@ func TestRotation(t *testing.T) {
 
 // TestCertifiedAnnouncements: neighbours believe what a certificate covers of what a node announces, and its role.
 func TestCertifiedAnnouncements(t *testing.T) {
-	noLeaks(t)
+	t.Parallel()
 	a := newAuthority(t)
 	here, _, _ := started(t, a.member("here", RoleLeaf))
 	cfg := a.member("there", RoleLeaf).dials("here", here)
