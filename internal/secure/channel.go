@@ -16,6 +16,9 @@ const (
 	patience    = 500 * machine.Millisecond
 	maxPatience = 16 * machine.Second
 
+	// renewPause is what lies between two handshakes that a peer has asked for.
+	renewPause = machine.Second
+
 	// keepAlive is how long nothing may leave before a ping does: the mappings of common NATs live for 30 s without
 	// traffic (RFC 4787 §4.3 wants 2 minutes).
 	keepAlive = 20 * machine.Second

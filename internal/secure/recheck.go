@@ -97,9 +97,9 @@ func (g *Guard) private(now machine.Time, c *channel, content []byte) {
 	switch {
 	case content[0] == ping && len(content) == 1:
 		g.say(c, pong)
-	case content[0] == renew && len(content) == 1 && c.dialled && c.hs == nil:
-		c.again(now)
-		g.wake = now
+	case content[0] == renew && len(content) == 1 && c.dialled && c.hs == nil && c.current != nil:
+		c.retry, c.pause = max(now, c.current.born+renewPause), firstRetry
+		g.wake = min(g.wake, c.retry)
 	case content[0] == refusal && !c.dialled:
 		g.refused(c, content)
 	}

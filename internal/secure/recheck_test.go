@@ -41,7 +41,7 @@ func TestNewCertificate(t *testing.T) {
 	w.talk()
 	w.a.guard.SetCertificate(w.now, []byte("a's"))
 	w.b.guard.SetCertificate(w.now, []byte("b's"))
-	w.run(10 * w.latency)
+	w.run(renewPause + 10*w.latency)
 	if got := string(w.b.guard.channels[w.b.up[0]].proof); got != "a's" {
 		t.Errorf("b holds %q", got)
 	}
@@ -52,6 +52,45 @@ func TestNewCertificate(t *testing.T) {
 		t.Errorf("faces %v and %v", w.a.up, w.b.up)
 	}
 	w.talk()
+}
+
+// TestCertificatesChange: whatever flows while either side's certificate changes again and again arrives.
+func TestCertificatesChange(t *testing.T) {
+	w := newWorld(t)
+	w.dial()
+	w.run(3 * w.latency)
+	face, sent := w.b.up[0], 0
+	for i := range 400 {
+		switch i % 20 {
+		case 3:
+			w.a.guard.SetCertificate(w.now, []byte{byte(i)})
+		case 13:
+			w.b.guard.SetCertificate(w.now, []byte{byte(i)})
+		}
+		if !w.send(w.a, 1, "x from a") || !w.send(w.b, face, "x from b") {
+			t.Fatal("no keys")
+		}
+		sent++
+		w.run(3 * machine.Millisecond)
+	}
+	w.run(machine.Second)
+	if len(w.a.got) != sent || len(w.b.got) != sent || len(w.a.up) != 1 || len(w.b.up) != 1 {
+		t.Errorf("%d sent each way, %d and %d came; faces %v and %v", sent, len(w.b.got), len(w.a.got), w.a.up, w.b.up)
+	}
+	w.wire = nil
+	for range 1000 { // a peer that only asks for handshakes gets few
+		w.b.guard.say(w.b.guard.channels[face], renew)
+		w.run(3 * machine.Millisecond)
+	}
+	n := 0
+	for _, d := range w.wire {
+		if d[0] == typeInitiation {
+			n++
+		}
+	}
+	if n == 0 || n > 4 {
+		t.Errorf("%d handshakes in three seconds", n)
+	}
 }
 
 // TestParting: the side that dialled parts with a peer that isn't welcome any more, both sides know why, and a peer that is
