@@ -52,12 +52,16 @@ func (a *authority) member(name, role string) *Config {
 	return c
 }
 
-// certify writes a certificate for the key of a member. days 0: as many as usual, −1: it has expired.
-func (a *authority) certify(c *Config, name string, days int) {
+// certify writes a certificate for the key of a member and /site, unless other prefixes are given. days 0: as many as usual, −1: it
+// has expired.
+func (a *authority) certify(c *Config, name string, days int, prefixes ...string) {
 	a.t.Helper()
 	key, _, err := LoadKey(c.Node.Key)
 	if err != nil {
 		a.t.Fatal(err)
+	}
+	if len(prefixes) == 0 {
+		prefixes = []string{"/site"}
 	}
 	var text []byte
 	if days < 0 {
@@ -67,7 +71,7 @@ func (a *authority) certify(c *Config, name string, days int) {
 			a.t.Fatal(err)
 		}
 		text = secure.CertificateText(&old, b)
-	} else if text, err = a.ca.Sign(CertificateRequest{Key: key.Public(), Name: name, Role: c.Node.Role, Prefixes: []string{"/site"}, Days: days}); err != nil {
+	} else if text, err = a.ca.Sign(CertificateRequest{Key: key.Public(), Name: name, Role: c.Node.Role, Prefixes: prefixes, Days: days}); err != nil {
 		a.t.Fatal(err)
 	}
 	if err := WriteCertificate(c.Node.Certificate, text); err != nil {

@@ -277,6 +277,8 @@ func TestCertifiedAnnouncements(t *testing.T) {
 	if reaches("/other", "there") || reaches("/site/pretender", "pretender") {
 		t.Errorf("beyond its certificate: /other %v, of a relay that is a leaf %v", reaches("/other", "there"), reaches("/site/pretender", "pretender"))
 	}
+	a.certify(cfg, "there", 0, "/site", "/other")
+	eventually(t, "a new certificate counts only later", 10*time.Second, func() bool { return reaches("/other", "there") })
 }
 
 type neighbour struct {

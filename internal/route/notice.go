@@ -69,8 +69,7 @@ func (r *Router) noticed(from *neighbour, content []byte) {
 	}
 	from.noted(n.Topic, n.Number)
 	n.Content = content
-	r.hold(n)
-	from.tell(r, n.Topic) // it may be what is old
+	r.hold(n) // if it is what is old, then from is being told the new one already
 }
 
 // tell queues the notice of a topic, unless n is known to hold it.

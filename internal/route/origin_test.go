@@ -271,3 +271,32 @@ func TestIssueRate(t *testing.T) {
 		t.Errorf("%d advertisements in a second", got)
 	}
 }
+
+// TestReannounce: with another signature the same is announced again, and only then.
+func TestReannounce(t *testing.T) {
+	signature := "one"
+	r := newRig(t, Config{ID: 1, Boot: 1, Relay: true, Sign: func([]byte) []byte { return []byte(signature) }})
+	s := r.linked(1, 2)
+	r.run(machine.Second)
+	s.thank(s.drain()...)
+	issued := r.r.Counters().Issued
+	signature = "two"
+	r.r.Announce(r.now, name("/a"))
+	r.r.Withdraw(r.now, name("/a"))
+	r.run(machine.Second)
+	if n := r.r.Counters().Issued - issued; n != 0 {
+		t.Fatalf("%d announcements that say nothing new", n)
+	}
+	r.r.Reannounce(r.now)
+	s = r.linked(1, 2)
+	r.run(200 * ms)
+	var last []byte
+	for _, m := range s.drain() {
+		for _, c := range m.adverts {
+			_, last, _ = Split(c.body)
+		}
+	}
+	if n := r.r.Counters().Issued - issued; n == 0 || string(last) != "two" {
+		t.Errorf("%d announcements, the last signed %q", n, last)
+	}
+}
