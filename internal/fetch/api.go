@@ -19,6 +19,9 @@ var (
 	ErrChanged   = errors.New("fetch: the object changed while it was fetched")
 	ErrIntegrity = errors.New("fetch: what came is not what the manifest says")
 	ErrForeign   = errors.New("fetch: the producer offers no manifest to verify against")
+	ErrUntrusted = errors.New("fetch: whoever answers for the object isn't trusted")
+	ErrForged    = errors.New("fetch: what answers for the object has a wrong signature")
+	ErrStale     = errors.New("fetch: what answers for the object was signed before what is known of it already")
 	ErrTooLarge  = errors.New("fetch: the object has more than 262 million chunks")
 )
 
@@ -43,7 +46,8 @@ type Object struct {
 	Version uint64
 	Digest  wire.Digest // of the manifest
 	Layout  wire.Layout
-	MTime   int64 // ns since 1970, of the file's last change, as its producer says: nothing verifies it; 0: not known
+	Author  wire.Author // who signed; zero: nobody
+	MTime   int64       // ns since 1970, of the file's last change, as its producer says: nothing verifies it; 0: not known
 }
 
 // EventKind says what an Event tells.
@@ -90,4 +94,7 @@ type Config struct {
 	Window       float64      // first W of a flow, chunks; 0: 256
 	Standing     machine.Time // what a flow may have in flight, as time of delivery; 0: 250 ms (ADR 0011)
 	Stall        machine.Time // a transfer without progress for this long fails with ErrTimeout; 0: 30 s
+	Trust        Trust        // nil: everybody is trusted, and nobody need sign
+	// Producer, if set, is told the key by which answers to probes for dest are signed, each time that a trusted author names it.
+	Producer func(dest wire.Name, probeKey []byte)
 }
