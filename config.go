@@ -41,6 +41,7 @@ type Config struct {
 	Routes []RouteConfig `yaml:"routes,omitempty"`
 	Peers  []PeerConfig  `yaml:"peers,omitempty"` // who may dial the node; empty: whoever knows its key
 	Serve  []ServeConfig `yaml:"serve,omitempty"`
+	Trust  []TrustConfig `yaml:"trust,omitempty"` // who may sign what is fetched
 
 	// Attach is the socket of a running node of this host; "": none. The node is then an application of that one: all that it
 	// asks goes there, and what it serves is registered there. Listen, Faces and Routes stay empty.

@@ -19,6 +19,7 @@ import (
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
+	"mars/internal/publish"
 	"mars/internal/route"
 	"mars/internal/secure"
 	"mars/internal/wire"
@@ -42,6 +43,8 @@ type Node struct {
 	inboxes  map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
 	guard    *secure.Guard                          // loop goroutine only
 	key      PublicKey
+	signer   *publish.Signer // of what is served
+	trust    *secure.Trust   // in who signed what is fetched
 	settled  sync.Once
 	refusal  atomic.Pointer[string]   // what the neighbour that refused this node last said
 	asker    *node.Asker              // loop goroutine only
@@ -90,7 +93,10 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
-	n.key = key.Public()
+	n.key, n.signer = key.Public(), newSigner(key)
+	if n.trust, err = newTrust(cfg, n.key); err != nil {
+		return nil, err
+	}
 	if n.guard, err = n.newGuard(key, known.admit); err != nil {
 		return nil, err
 	}
@@ -104,7 +110,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 			Sign: announcer.Sign, Authentic: judge.authentic, Verify: judge.entitled,
 		})
 	}
-	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Dialer: n.dialer()})
+	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Signers: n.trustedKeys, Dialer: n.dialer()})
 	n.node.Attach(0, n.fetch)
 	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)

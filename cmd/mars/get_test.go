@@ -19,7 +19,7 @@ func TestGetOverTwoPaths(t *testing.T) {
 	content := random(16 << 20)
 	at := s.serve(content, 2)
 	r := s.mars("get", "/site/object", "--via", at[0], "--via", at[1])
-	r.want(t, 0, "path1", "path2", "goodput", "object: 16.8 MB in ", " over 2 paths, verified\n")
+	r.want(t, 0, "path1", "path2", "goodput", "object: 16.8 MB in ", " over 2 paths, verified, signed by ")
 	if r.stdout != "" {
 		t.Errorf("stdout: %s", r.stdout)
 	}
@@ -63,6 +63,9 @@ func TestGetJSON(t *testing.T) {
 	}
 	if sum < float64(len(content)) {
 		t.Errorf("the paths brought %v bytes of %d", sum, len(content))
+	}
+	if key, _, _ := strings.Cut(strings.TrimPrefix(at[0], "udp4://"), "@"); c["signer"] != key {
+		t.Errorf("signed by %v, served by %s", c["signer"], key)
 	}
 	if c["version"] != c["digest"].(string)[:16] {
 		t.Errorf("version %v of digest %v", c["version"], c["digest"])

@@ -38,6 +38,8 @@ type Request struct {
 	Manifest bool
 	// Stall is Config.Stall for this transfer; 0: the engine's.
 	Stall machine.Time
+	// Trust says who may answer for the object; nil: everybody, and nobody need sign.
+	Trust Trust
 }
 
 // Object is what a name resolved to.
@@ -94,7 +96,4 @@ type Config struct {
 	Window       float64      // first W of a flow, chunks; 0: 256
 	Standing     machine.Time // what a flow may have in flight, as time of delivery; 0: 250 ms (ADR 0011)
 	Stall        machine.Time // a transfer without progress for this long fails with ErrTimeout; 0: 30 s
-	Trust        Trust        // nil: everybody is trusted, and nobody need sign
-	// Producer, if set, is told the key by which answers to probes for dest are signed, each time that a trusted author names it.
-	Producer func(dest wire.Name, probeKey []byte)
 }

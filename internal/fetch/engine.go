@@ -52,7 +52,7 @@ func (e *Engine) Start(now machine.Time, r Request) ID {
 	e.now = now
 	e.lastID++
 	t := &transfer{
-		id: e.lastID, name: r.Name.Clone(), ahead: r.MaxAhead, manifest: r.Manifest, stall: cmp.Or(r.Stall, e.cfg.Stall), heard: now,
+		id: e.lastID, name: r.Name.Clone(), ahead: r.MaxAhead, manifest: r.Manifest, trust: r.Trust, stall: cmp.Or(r.Stall, e.cfg.Stall), heard: now,
 		askAt: machine.Never,
 	}
 	e.transfers[t.id] = t

@@ -144,7 +144,7 @@ func (e *Engine) onMetadata(now machine.Time, p *pending) {
 	if !t.asks() {
 		return
 	}
-	doubt := e.trusts(t, by, refuses)
+	doubt := e.trusts(t, by)
 	t.suspects = doubt != nil
 	switch says := string(d.Content); {
 	case doubt != nil && (m.HasMARS || refuses && says == saysNotFound):
@@ -205,9 +205,6 @@ func (e *Engine) onVersion(now machine.Time, t *transfer, m *wire.Metadata) {
 	t.segments = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).
 		AppendString(wire.TypeKeyword, wire.KeywordManifest).AppendNumber(wire.TypeVersion, v)
 	t.state, t.mtime, t.accused = listing, m.MTime, nil
-	if m.ProbeKey != nil && t.author.Key != nil && e.cfg.Trust != nil && e.cfg.Producer != nil {
-		e.cfg.Producer(m.Dest, m.ProbeKey)
-	}
 	t.flow = e.flows.join(now, m.Dest)
 	if m.Leaf != nil && !t.manifest && t.tree.AddOnly(m.Leaf) == nil { // else the manifest is fetched as any other
 		e.offer(t)

@@ -29,8 +29,9 @@ const (
 type transfer struct {
 	id       ID
 	name     wire.Name
-	ahead    int64        // Request.MaxAhead
-	manifest bool         // Request.Manifest
+	ahead    int64 // Request.MaxAhead
+	manifest bool  // Request.Manifest
+	trust    Trust
 	stall    machine.Time // without progress for this long it fails
 	state    state
 	stats    Stats

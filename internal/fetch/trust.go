@@ -8,9 +8,9 @@ import (
 	"mars/internal/wire"
 )
 
-// Trust tells whether an author may answer for an object (MARS §9). The zero Author stands for nobody, an answer that isn't signed;
-// refuses: the answer is that there is no such object. That the author did sign was verified.
-type Trust func(name wire.Name, by wire.Author, refuses bool) error
+// Trust tells whether an author may answer for an object, or say that there is none. The zero Author stands for nobody, of an answer
+// that isn't signed. That the author did sign was verified; when is for the Trust to judge, which alone knows the time of day.
+type Trust func(name wire.Name, by wire.Author) error
 
 const (
 	// maxDoubts is how many answers by whom nobody trusts end a transfer: until then the question is put to others.
@@ -28,11 +28,11 @@ func signer(d *wire.Data) (by wire.Author, ok bool) {
 }
 
 // trusts judges the author of an answer to t's question.
-func (e *Engine) trusts(t *transfer, by wire.Author, refuses bool) error {
-	if e.cfg.Trust == nil {
+func (e *Engine) trusts(t *transfer, by wire.Author) error {
+	if t.trust == nil {
 		return nil
 	}
-	if err := e.cfg.Trust(t.name, by, refuses); err != nil {
+	if err := t.trust(t.name, by); err != nil {
 		return fmt.Errorf("%w: %w", ErrUntrusted, err)
 	}
 	if by.Key == nil {
@@ -53,6 +53,9 @@ func (e *Engine) trusts(t *transfer, by wire.Author, refuses bool) error {
 func (e *Engine) doubt(t *transfer, why error) {
 	t.suspects, t.why = true, why
 	if t.doubts++; t.doubts >= maxDoubts {
+		if e.data.ContentType == wire.ContentNack { // all say so, though none can prove it
+			why = ErrNotFound
+		}
 		e.fail(t, why)
 		return
 	}

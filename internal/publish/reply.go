@@ -77,9 +77,6 @@ func (e *Engine) metadata(q *inquiry, o *Object) {
 		m.Leaf = o.Manifest.Segment(o.Manifest.TopSegments())
 	}
 	q.name = append(q.name[:0], o.Name...).AppendString(wire.TypeKeyword, wire.KeywordMetadata).AppendChunk(v, 0)
-	if e.cfg.Signer != nil {
-		m.ProbeKey = e.cfg.Signer.ProbeKey
-	}
 	q.answer = answer{content: m.Append(nil), freshness: e.cfg.Freshness, hasLast: true, digest: true}
 	if e.cfg.Signer != nil {
 		e.sealMetadata(e.now, q, o)

@@ -9,8 +9,6 @@ import (
 type Signer struct {
 	Author func(now machine.Time) wire.Author // who signs at that time
 	Sign   func(message []byte) []byte        // Ed25519
-	// ProbeKey is the key by which the node answers probes for the producer's prefix; nil: it signs none.
-	ProbeKey []byte
 }
 
 const (

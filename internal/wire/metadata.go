@@ -3,14 +3,13 @@ package wire
 import "math"
 
 // Types of metadata elements, in the order of the content, which is that of the types. Segment size and size are those
-// of file servers elsewhere, and so is the time; the last four are ours.
+// of file servers elsewhere, and so is the time; the last three are ours.
 const (
 	typeSegmentSize    = 0xF500
 	typeSize           = 0xF502
 	typeManifestDigest = 0xF580
 	typeDest           = 0xF582
 	typeOnlyLeaf       = 0xF584
-	typeProbeKey       = 0xF586
 )
 
 // Metadata is the content of the reply to /<name>/32=metadata: which version is newest, and how to fetch it.
@@ -26,7 +25,6 @@ type Metadata struct {
 	HasMARS    bool   // Digest and Dest are there, and with them all the rest, consistent
 	MTime      int64  // ns since 1970; 0: not known
 	Leaf       []byte // with HasMARS, of a small object: the manifest's only leaf, not checked; nil: absent
-	ProbeKey   []byte // with HasMARS: the key by which answers to probes for Dest are signed; nil: they aren't
 }
 
 // Append encodes the metadata. With HasMARS, FinalChunk follows from Size and ChunkSize, which must be a valid Layout.
@@ -55,9 +53,6 @@ func (m *Metadata) Append(dst []byte) []byte {
 		if m.Leaf != nil {
 			dst = AppendTLV(dst, typeOnlyLeaf, m.Leaf)
 		}
-		if m.ProbeKey != nil {
-			dst = AppendTLV(dst, typeProbeKey, m.ProbeKey)
-		}
 	}
 	return dst
 }
@@ -65,7 +60,7 @@ func (m *Metadata) Append(dst []byte) []byte {
 // Layout is the object's shape.
 func (m *Metadata) Layout() Layout { return Layout{m.Size, m.ChunkSize} }
 
-// Decode reads b, the whole content. Name, Dest, Leaf and ProbeKey alias it. It begins with the name; of the rest a stranger may leave
+// Decode reads b, the whole content. Name, Dest and Leaf alias it. It begins with the name; of the rest a stranger may leave
 // out anything. Unknown even types ≥ 32 are ignored, as is a FinalBlockId that isn't a segment. With a manifest digest
 // everything must be there and agree. Errors are of type Error.
 func (m *Metadata) Decode(b []byte) error {
@@ -78,7 +73,7 @@ func (m *Metadata) Decode(b []byte) error {
 		}
 		known := false
 		switch typ {
-		case TypeName, typeFinalBlock, typeSegmentSize, typeSize, typeMTime, typeManifestDigest, typeDest, typeOnlyLeaf, typeProbeKey:
+		case TypeName, typeFinalBlock, typeSegmentSize, typeSize, typeMTime, typeManifestDigest, typeDest, typeOnlyLeaf:
 			known = true
 		}
 		switch {
@@ -136,11 +131,6 @@ func (m *Metadata) take(typ uint64, value []byte) (err error) {
 		}
 	case typeOnlyLeaf:
 		m.Leaf = value
-	case typeProbeKey:
-		if len(value) != authorKeyLen {
-			return ErrLength
-		}
-		m.ProbeKey = value
 	case typeManifestDigest:
 		if len(value) != digestLen {
 			return ErrLength
@@ -163,7 +153,7 @@ func (m *Metadata) take(typ uint64, value []byte) (err error) {
 // check judges MARS's elements, which are of use only together.
 func (m *Metadata) check() error {
 	if !m.HasMARS {
-		m.Dest, m.Leaf, m.ProbeKey = nil, nil, nil
+		m.Dest, m.Leaf = nil, nil
 		return nil
 	}
 	if !m.HasFinal || !m.HasSize || m.ChunkSize == 0 || len(m.Dest) == 0 {

@@ -137,9 +137,6 @@ func metadata() *rapid.Generator[Metadata] {
 		if rapid.Bool().Draw(t, "has leaf") {
 			m.Leaf = octets(0, 99).Draw(t, "leaf")
 		}
-		if rapid.Bool().Draw(t, "has probe key") {
-			m.ProbeKey = octets(32, 32).Draw(t, "probe key")
-		}
 		return m
 	})
 }
