@@ -20,7 +20,7 @@ var (
 	ErrIntegrity = errors.New("fetch: what came is not what the manifest says")
 	ErrForeign   = errors.New("fetch: the producer offers no manifest to verify against")
 	ErrUntrusted = errors.New("fetch: whoever answers for the object isn't trusted")
-	ErrForged    = errors.New("fetch: what answers for the object has a wrong signature")
+	ErrForged    = errors.New("fetch: what answers for the object has a wrong signature, or none")
 	ErrStale     = errors.New("fetch: what answers for the object was signed before what is known of it already")
 	ErrTooLarge  = errors.New("fetch: the object has more than 262 million chunks")
 )

@@ -133,9 +133,8 @@ func (e *Engine) onMetadata(now machine.Time, p *pending) {
 		t.suspects = true
 		if decoded && !m.HasMARS && d.SignatureType != wire.SignatureSHA256 {
 			e.fail(t, ErrForeign)
-		} else if by.Key != nil {
-			t.why = ErrForged
 		}
+		t.why = ErrForged
 		return
 	}
 	e.release(p)
@@ -198,8 +197,12 @@ func (e *Engine) onVersion(now machine.Time, t *transfer, m *wire.Metadata) {
 		e.fail(t, ErrTooLarge)
 		return
 	}
+	t.bad = nil
+	if m.Digest == t.digest { // it hadn't gone
+		t.cleared()
+	}
 	t.version, t.digest, t.layout = v, m.Digest, layout
-	t.tree, t.topNext, t.bad = wire.NewManifestReader(layout, m.Digest), 0, nil
+	t.tree, t.topNext = wire.NewManifestReader(layout, m.Digest), 0
 	rest := t.name[len(m.Dest):]
 	t.chunks = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).AppendNumber(wire.TypeVersion, v)
 	t.segments = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).

@@ -89,7 +89,7 @@ func (e *Engine) onRefusal(now machine.Time, p *pending) {
 	switch {
 	case t.state == listing: // it vanished before the transfer began: which one is current?
 		e.abandon(t)
-		t.againLeaves, t.state = nil, resolving
+		t.againLeaves, t.state, t.suspects = nil, resolving, true // by whom the metadata came it was not told
 	case it.kind == segment:
 		t.againLeaves = append(t.againLeaves, it.index)
 	default:
