@@ -46,7 +46,7 @@ func TestAnnouncePermitted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	get := func(name string) error {
-		_, err := n.Fetch(ctx, FetchOptions{Name: name, File: filepath.Join(t.TempDir(), "out"), Stall: 3 * time.Second})
+		_, err := n.Fetch(ctx, FetchOptions{Name: name, File: filepath.Join(t.TempDir(), "out"), Stall: 3 * time.Second, Signers: Signers{Keys: []PublicKey{key}}})
 		return err
 	}
 	for get("/site/file") != nil { // until the announcement is there

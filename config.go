@@ -41,6 +41,7 @@ type Config struct {
 	Routes []RouteConfig `yaml:"routes,omitempty"`
 	Peers  []PeerConfig  `yaml:"peers,omitempty"` // who may dial the node; without Operators, empty: whoever knows its key
 	Serve  []ServeConfig `yaml:"serve,omitempty"`
+	Trust  []TrustConfig `yaml:"trust,omitempty"` // who may sign what is fetched
 
 	// Operators are the keys of those whose certificates let nodes dial this one, and whose revocations end that.
 	Operators []PublicKey `yaml:"operators,omitempty"`

@@ -55,6 +55,7 @@ func (c *Config) Check() error {
 	k.routes(faces)
 	k.serve()
 	k.operators()
+	k.trust()
 	return errors.Join(k.errs...)
 }
 
@@ -241,6 +242,25 @@ func (k *checker) serve() {
 			k.must(key+".prefix", err)
 		case seen[prefix]:
 			k.fail(key+".prefix", "two directories are served under %s", prefix)
+		}
+		seen[prefix] = true
+	}
+}
+
+func (k *checker) trust() {
+	seen := map[string]bool{}
+	for i, t := range k.c.Trust {
+		key := fmt.Sprintf("trust[%d]", i)
+		prefix, err := parsePrefix(t.Prefix)
+		switch {
+		case t.Prefix == "":
+			k.fail(key, "there is no prefix (prefix: /site; / is all names)")
+		case err != nil:
+			k.must(key+".prefix", err)
+		case seen[prefix]:
+			k.fail(key+".prefix", "%s is there twice; put all keys into one list", prefix)
+		case t.Unsigned && len(t.Keys)+len(t.Operators) > 0:
+			k.fail(key+".unsigned", "what nobody need sign needs no keys: leave out one or the other")
 		}
 		seen[prefix] = true
 	}

@@ -127,6 +127,7 @@ func (d *decoder) sections() map[string]field {
 		"routes": d.routes,
 		"peers":  d.peers,
 		"serve":  d.serve,
+		"trust":  d.trust,
 
 		"operators": d.operators,
 	}
@@ -209,15 +210,9 @@ func (d *decoder) peers(key string, n ast.Node) {
 	d.list(key, n, func(key string, n ast.Node) {
 		var p PeerConfig
 		d.mapping(key, n, map[string]field{
-			"name": d.scalar(into(&p.Name, parseLabel)),
-			"key":  d.scalar(into(&p.Key, ParsePublicKey)),
-			"announce": func(key string, n ast.Node) {
-				d.list(key, n, func(key string, n ast.Node) {
-					var prefix string
-					d.scalar(into(&prefix, parsePrefix))(key, n)
-					p.Announce = append(p.Announce, prefix)
-				})
-			},
+			"name":     d.scalar(into(&p.Name, parseLabel)),
+			"key":      d.scalar(into(&p.Key, ParsePublicKey)),
+			"announce": each(d, &p.Announce, parsePrefix),
 		})
 		d.c.Peers = append(d.c.Peers, p)
 	})
@@ -242,6 +237,36 @@ func (d *decoder) serve(key string, n ast.Node) {
 		})
 		d.c.Serve = append(d.c.Serve, s)
 	})
+}
+
+func (d *decoder) trust(key string, n ast.Node) {
+	d.c.Trust = nil
+	d.list(key, n, func(key string, n ast.Node) {
+		var t TrustConfig
+		d.mapping(key, n, map[string]field{
+			"prefix":    d.scalar(into(&t.Prefix, parsePrefix)),
+			"keys":      each(d, &t.Keys, ParsePublicKey),
+			"operators": each(d, &t.Operators, ParsePublicKey),
+			"unsigned":  d.scalar(into(&t.Unsigned, parseBool)),
+		})
+		d.c.Trust = append(d.c.Trust, t)
+	})
+}
+
+func parseBool(s string) (bool, error) {
+	s, err := oneOf("true", "false")(s)
+	return s == "true", err
+}
+
+// each is the field of a list of scalars.
+func each[T any](d *decoder, dst *[]T, parse func(string) (T, error)) field {
+	return func(key string, n ast.Node) {
+		d.list(key, n, func(key string, n ast.Node) {
+			var v T
+			d.scalar(into(&v, parse))(key, n)
+			*dst = append(*dst, v)
+		})
+	}
 }
 
 // mapping hands every value of a mapping to the field of its key. An empty value leaves the default.

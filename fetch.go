@@ -35,6 +35,8 @@ type FetchOptions struct {
 	// EndpointCC, for FetchPlain: one window per face of the node, coupled by this controller of package cc. "": one window, over one path
 	// at a time.
 	EndpointCC string
+	// Signers says who may sign the object; else the fetch fails with ErrUntrusted.
+	Signers Signers
 	// Progress, if set, is called about ten times a second, and at the end.
 	Progress func(Progress)
 	// Discarded, if set, is told why the remains of an earlier fetch were of no use.
@@ -60,7 +62,8 @@ type FetchResult struct {
 	Name    string
 	Version uint64 // first 8 bytes of Digest
 	Digest  wire.Digest
-	Present bool // the file was there already, with this content
+	Present bool      // the file was there already, with this content
+	Signer  PublicKey // who signed; zero: nobody
 
 	// Unverified: a FetchPlain without SHA256. Digest is zero then.
 	Unverified bool
@@ -92,7 +95,7 @@ func (n *Node) Fetch(ctx context.Context, o FetchOptions) (*FetchResult, error) 
 	}
 	err = n.persist(ctx, o.Name, retries, func() error {
 		var st store
-		req := fetch.Request{Name: name, Stall: machine.Time(o.Stall)}
+		req := fetch.Request{Name: name, Stall: machine.Time(o.Stall), Trust: n.trusting(o.Signers)}
 		if o.Writer != nil {
 			st, req.MaxAhead = &pipeStore{w: o.Writer, sum: o.SHA256}, maxUnsettled
 		} else {
@@ -143,7 +146,7 @@ func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request,
 		case <-tick.C:
 		}
 		if obj := t.object(); obj != nil {
-			res.Size, res.Version, res.Digest = obj.Layout.Size, obj.Version, obj.Digest
+			res.Size, res.Version, res.Digest, res.Signer = obj.Layout.Size, obj.Version, obj.Digest, signer(obj)
 		}
 		if !n.observe(t, res) {
 			cancel(driver.ErrClosed)

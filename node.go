@@ -19,6 +19,7 @@ import (
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
+	"mars/internal/publish"
 	"mars/internal/route"
 	"mars/internal/secure"
 	"mars/internal/wire"
@@ -43,6 +44,8 @@ type Node struct {
 	guard      *secure.Guard                          // loop goroutine only
 	key        PublicKey
 	membership *membership
+	signer     *publish.Signer // of what is served
+	trust      *secure.Trust   // in who signed what is fetched
 	settled    sync.Once
 	refusal    atomic.Pointer[string]   // what the neighbour that refused this node last said
 	asker      *node.Asker              // loop goroutine only
@@ -91,8 +94,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
-	n.key, n.membership = key.Public(), members
-	if n.guard, err = n.newGuard(key); err != nil {
+	if err := n.identify(key, members); err != nil {
 		return nil, err
 	}
 	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Accept: func(netip.AddrPort) (machine.Face, bool) {
@@ -109,7 +111,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err := n.loadMembership(); err != nil {
 		return nil, err
 	}
-	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Dialer: n.dialer()})
+	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Signers: n.trustedKeys, Dialer: n.dialer()})
 	n.node.Attach(0, n.fetch)
 	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)

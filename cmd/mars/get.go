@@ -28,6 +28,7 @@ type reach struct {
 	socket string
 	stall  time.Duration
 	config string
+	signers
 }
 
 // getFlags are the flags of `mars get`.
@@ -100,6 +101,7 @@ func (r *reach) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	socketFlag(c, &r.socket, "of the node to use; none: don't (usual: of the one that runs here)")
+	r.signers.register(c)
 	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
 	configFlag(c, &r.config)
 }
@@ -367,24 +369,29 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	trust, err := f.rules(c, file)
+	if err != nil {
+		return nil, err
+	}
 	if len(f.via) == 0 {
 		if err := file.Check(); err != nil {
 			return nil, err
 		}
 		if path := attachTo(f.socket, file); path != "" {
-			return &mars.Config{Attach: path}, nil
+			return &mars.Config{Attach: path, Trust: trust}, nil
 		}
 		if len(file.Faces) == 0 || len(file.Routes) == 0 {
 			return nil, noWay(f.config, file.Node.Socket)
 		}
 		cfg := consumerLike(file)
-		cfg.Faces, cfg.Routes = file.Faces, file.Routes
+		cfg.Faces, cfg.Routes, cfg.Trust = file.Faces, file.Routes, trust
 		return cfg, nil
 	}
 	if f.socket != "" && f.socket != mars.SocketNone {
 		return nil, usage(c, "--via goes past the node of this host, --socket through it; give one")
 	}
 	cfg := consumerLike(file)
+	cfg.Trust = trust
 	if err := override(c, &cfg.Faces, "--via", f.via, mars.ParseFace); err != nil {
 		return nil, err
 	}
@@ -450,12 +457,12 @@ func summary(file string, res *mars.FetchResult) string {
 		file = "standard output"
 	}
 	if res.Present {
-		return fmt.Sprintf("%s: %s were here already, verified", file, formatBytes(res.Size))
+		return fmt.Sprintf("%s: %s were here already, verified, %s", file, formatBytes(res.Size), signedBy(res.Signer))
 	}
 	if res.Unverified {
 		return fmt.Sprintf("%s: %s", file, carried(res.Progress))
 	}
-	return fmt.Sprintf("%s: %s, verified", file, carried(res.Progress))
+	return fmt.Sprintf("%s: %s, verified, %s", file, carried(res.Progress), signedBy(res.Signer))
 }
 
 // carried says how much came, how fast, and how.

@@ -29,8 +29,9 @@ const (
 type transfer struct {
 	id       ID
 	name     wire.Name
-	ahead    int64        // Request.MaxAhead
-	manifest bool         // Request.Manifest
+	ahead    int64 // Request.MaxAhead
+	manifest bool  // Request.Manifest
+	trust    Trust
 	stall    machine.Time // without progress for this long it fails
 	state    state
 	stats    Stats
@@ -48,11 +49,16 @@ type transfer struct {
 	busy     int          // answers "busy" in a row
 	busyFrom machine.Time // time of the first of them
 	rechecks int          // "gone" that proved wrong, since the last progress
+	suspects bool         // the last answer wasn't believed
+	doubts   int          // such answers, signed or whole but by whom nobody trusts, since one was believed
+	why      error        // of the last one
+	accused  []item       // for which "gone" was said, until the answer comes
 
 	// The version.
 	version  uint64
 	digest   wire.Digest
 	mtime    int64
+	author   wire.Author
 	layout   wire.Layout
 	chunks   wire.Name // of chunks, up to the version
 	segments wire.Name // of manifest segments, up to the version

@@ -28,7 +28,7 @@ func (p *Policy) Admit(wall int64, key PublicKey, certificate []byte) (Peer, err
 	case len(p.Operators) == 0, len(certificate) == 0:
 		return Peer{}, ErrUnknown
 	}
-	c, err := p.judge(wall, key, certificate)
+	c, err := p.judge(wall, key, certificate, p.Operators)
 	return c.peer(key), err
 }
 
@@ -54,12 +54,10 @@ func (p *Policy) Certified(operator PublicKey, name wire.Name, key PublicKey, ce
 	if err := p.gone(key); err != nil {
 		return err
 	}
-	c, err := p.judge(wall, key, certificate)
+	c, err := p.judge(wall, key, certificate, []PublicKey{operator})
 	switch {
 	case err != nil:
 		return err
-	case c.Operator != operator:
-		return refuse("the certificate of %s is another operator's, %s", c.Name, c.Operator)
 	case !c.Covers(name):
 		return refuse("the certificate of %s isn't for this name", c.Name)
 	}
@@ -87,15 +85,15 @@ func (p *Policy) named(key PublicKey) Peer {
 	return peer
 }
 
-// judge looks at a certificate that key shows.
-func (p *Policy) judge(wall int64, key PublicKey, certificate []byte) (Certificate, error) {
+// judge looks at a certificate by one of some operators that key shows.
+func (p *Policy) judge(wall int64, key PublicKey, certificate []byte, operators []PublicKey) (Certificate, error) {
 	c, err := DecodeCertificate(certificate)
 	switch {
 	case err != nil:
 		return c, refuse("%v", err)
 	case c.Subject != key:
 		return c, refuse("the certificate of %s is for another key", c.Name)
-	case !slices.Contains(p.Operators, c.Operator):
+	case !slices.Contains(operators, c.Operator):
 		return c, refuse("the certificate of %s is by an operator who isn't known here, %s", c.Name, c.Operator)
 	case wall < c.NotBefore:
 		return c, refuse("the certificate of %s begins at %s, and here it is %s", c.Name, date(c.NotBefore), date(wall))
