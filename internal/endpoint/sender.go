@@ -39,6 +39,8 @@ type sender struct {
 	punished             machine.Time
 	paceAt               machine.Time
 	silent               bool // nothing has come since a timeout: no new data
+	urgent               bool // a recovery's first retransmission goes whatever the window (RFC 6675 §5 step 4.3)
+	asks                 bool // the peer must be asked for its window
 	probe                bool // a tail loss probe has to be sent, whatever the window
 	probeEnd             int64
 	probeStamp           uint32
@@ -144,7 +146,7 @@ func (s *subflow) wants() bool {
 	case s.lostBytes == 0 && s.unsent == s.last:
 		return false
 	}
-	if s.flying == 0 || s.flying+s.mss <= s.window() {
+	if s.flying == 0 || s.urgent && s.lostBytes > 0 || s.flying+s.mss <= s.window() {
 		return true
 	}
 	s.limited = s.end64()
@@ -191,7 +193,7 @@ func (s *subflow) nextToSend(now machine.Time) *sent {
 func (s *subflow) resend(now machine.Time, id int64) {
 	p := s.at(id)
 	s.lostBytes -= int(p.length)
-	p.resent = true
+	p.resent, s.urgent = true, false
 	s.fly(now, id)
 	s.c.sum.Resent++
 	if s.spoilt && !s.repaired {
@@ -205,7 +207,7 @@ func (s *subflow) fly(now machine.Time, id int64) {
 	p.state, p.at = flying, now
 	s.flying += int(p.length)
 	s.link(id)
-	if s.lossAt == machine.Never {
+	if s.lossAt == machine.Never || s.lossBy == timerPersist {
 		s.setTimer(now)
 	}
 }
@@ -293,7 +295,11 @@ func (s *subflow) onAck(now machine.Time, g *segment) {
 	if ack > s.end64() || ack < 0 {
 		return
 	}
+	edge := s.c.edge
 	s.window32(g, ack)
+	if s.c.edge > edge && s.lossBy == timerPersist {
+		s.lossAt, s.lossBy, s.backoff = machine.Never, timerRTO, 0
+	}
 	var d delivered
 	before := s.flying
 	advanced := ack > s.una
@@ -420,7 +426,7 @@ func (s *subflow) deliver(now machine.Time, id int64, g *segment, d *delivered) 
 			d.rtt = 0
 		}
 	}
-	s.rack.deliver(now, p, g.echo, s.minRTT)
+	s.rack.deliver(now, p, g.echo, s.minRTT, s.una)
 }
 
 // sample takes a sample of the round-trip time (RFC 6298 §2).

@@ -51,7 +51,7 @@ func newSubflow(c *conn, path int, face machine.FaceID) *subflow {
 
 // up tells that the path exists.
 func (s *subflow) up(now machine.Time, mtu int) {
-	s.mtu = mtu
+	s.mtu, s.silent = mtu, false
 	if s.mss == 0 {
 		s.mss = mtu - headerSize - timeSize
 		if s.c.multi {
@@ -61,8 +61,18 @@ func (s *subflow) up(now machine.Time, mtu int) {
 	switch {
 	case s.c.client && s.state == shut && (s.path == 0 || s.c.sum.Paths > 0):
 		s.open(now)
-	case s.state == standing && s.first != s.last: // after an outage: what is missing goes at once
-		s.timeout(now)
+	case s.state == standing:
+		s.back(now)
+	}
+}
+
+// back goes on after an outage. What had timed out is sent again at once; else a probe asks what has come, for an outage is no
+// sign of congestion and may have lost nothing.
+func (s *subflow) back(now machine.Time) {
+	if s.flying > 0 {
+		s.probe, s.probeSent, s.probeEnd = true, true, 0
+		s.lossAt, s.lossBy = now+s.rto(), timerRTO
+		s.c.arm(s.lossAt)
 	}
 }
 
@@ -84,7 +94,7 @@ func (s *subflow) down(machine.Time) {
 func (s *subflow) stop() {
 	s.state = gone
 	s.sender.clear()
-	s.syn, s.ackNow, s.ackAt = false, false, machine.Never
+	s.syn, s.asks, s.ackNow, s.ackAt = false, false, false, machine.Never
 }
 
 // usable tells whether data may be given to the subflow.
@@ -113,6 +123,9 @@ func (s *subflow) receive(now machine.Time, ecn machine.ECN, g *segment, payload
 		return
 	}
 	s.silent = false
+	if s.asked(g, len(payload)) {
+		s.ackNow = true
+	}
 	s.echoed(g, len(payload))
 	if len(payload) > 0 || g.flags&flagFIN != 0 {
 		s.take(now, ecn, g, payload)
@@ -128,7 +141,6 @@ func (s *subflow) hello(now machine.Time, g *segment) {
 	case s.state == synSent && g.flags&flagACK != 0 && g.ack == s.own+1:
 		s.negotiate(g)
 		s.ecn = s.ecn && g.flags&flagECE != 0
-		s.window32(g, 0)
 		s.stand(now)
 		s.ackNow = true
 		if s.tries == 1 {
@@ -159,12 +171,17 @@ func (s *subflow) negotiate(g *segment) {
 			s.mss = min(s.mss, int(g.mss)-timeSize-dssSize)
 		}
 	}
+	if s.path == 0 {
+		s.c.heard(0, int64(g.window)) // never scaled (RFC 7323 §2.2)
+	}
 	if g.mp.capable && g.mp.keys > 0 {
 		s.c.token = uint32(g.mp.key[0] >> 32)
 	}
 	if s.c.client && s.path == 0 && s.c.multi && !g.mp.capable { // the peer speaks TCP only
 		s.c.multi = false
-		s.c.subs = s.c.subs[:1]
+		for _, o := range s.c.subs[1:] {
+			o.stop()
+		}
 	}
 }
 
@@ -179,10 +196,7 @@ func (s *subflow) stand(now machine.Time) {
 
 // window32 takes the peer's window: about the data, whose acknowledgement is in ack or in MPTCP's option.
 func (s *subflow) window32(g *segment, ack int64) {
-	w := int64(g.window)
-	if g.flags&flagSYN == 0 {
-		w <<= s.scale
-	}
+	w := int64(g.window) << s.scale
 	switch {
 	case !s.c.multi:
 		s.c.heard(max(ack-1, 0), w)
@@ -236,7 +250,7 @@ func (s *subflow) deadline(now machine.Time) machine.Time {
 
 // ready tells whether there is something to transmit.
 func (s *subflow) ready(now machine.Time) bool {
-	return s.syn || s.reset || s.ackNow || s.state == standing && s.wants() && now >= s.paceAt
+	return s.syn || s.reset || s.ackNow || s.asks || s.state == standing && s.wants() && now >= s.paceAt
 }
 
 // transmit writes the next segment.
@@ -255,10 +269,15 @@ func (s *subflow) transmit(now machine.Time, buf []byte) (int, machine.ECN) {
 			return s.sendData(now, &g, p, buf)
 		}
 	}
-	if !s.ackNow {
+	seq := s.end64()
+	switch {
+	case s.asks:
+		s.asks = false
+		seq--
+	case !s.ackNow:
 		return 0, machine.NotECT
 	}
-	s.head(now, &g, s.end64())
+	s.head(now, &g, seq)
 	g.flags |= flagACK
 	if s.c.multi {
 		g.mp.acked, g.mp.dataAck = true, uint32(s.c.in.next)
