@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"container/heap"
 	"math/rand/v2"
 	"testing"
 
@@ -50,6 +49,9 @@ type testWorld struct {
 	pairs  []*testPair
 	queue  testQueue
 	count  int
+	free   [][]byte // datagrams to use again
+	ready  []machine.FaceID
+	told   []Event
 }
 
 // testPair is a flow: a client, and a server of one object.
@@ -75,17 +77,41 @@ type testEvent struct {
 	data []byte
 }
 
+// testQueue is a heap of events, earliest first; those of one moment keep their order.
 type testQueue []testEvent
 
-func (q testQueue) Len() int { return len(q) }
-func (q testQueue) Less(i, j int) bool {
+func (q testQueue) before(i, j int) bool {
 	return q[i].at < q[j].at || q[i].at == q[j].at && q[i].n < q[j].n
 }
-func (q testQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *testQueue) Push(x any)   { *q = append(*q, x.(testEvent)) }
-func (q *testQueue) Pop() any {
-	e := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
+
+func (q *testQueue) push(e testEvent) {
+	*q = append(*q, e)
+	h := *q
+	for i := len(h) - 1; i > 0 && h.before(i, (i-1)/2); i = (i - 1) / 2 {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+	}
+}
+
+func (q *testQueue) pop() testEvent {
+	h := *q
+	e, last := h[0], len(h)-1
+	h[0], h[last] = h[last], testEvent{}
+	h = h[:last]
+	for i := 0; ; {
+		k := 2*i + 1
+		if k >= last {
+			break
+		}
+		if k+1 < last && h.before(k+1, k) {
+			k++
+		}
+		if !h.before(k, i) {
+			break
+		}
+		h[i], h[k] = h[k], h[i]
+		i = k
+	}
+	*q = h
 	return e
 }
 
@@ -99,7 +125,7 @@ func (w *testWorld) at(when machine.Time, do func()) { w.add(testEvent{at: when,
 func (w *testWorld) add(e testEvent) {
 	e.n = w.count
 	w.count++
-	heap.Push(&w.queue, e)
+	w.queue.push(e)
 }
 
 // transport is one with the named controller.
@@ -157,19 +183,21 @@ func (w *testWorld) run(until machine.Time) {
 			w.pump(whose)
 			continue
 		}
-		e := heap.Pop(&w.queue).(testEvent)
+		e := w.queue.pop()
 		if e.do != nil {
 			e.do()
 			continue
 		}
 		e.pair.hosts[1-e.dir].Receive(w.now, e.face, e.ecn, e.data)
+		w.free = append(w.free, e.data[:testMTU])
 		w.pump(e.pair)
 	}
 }
 
 // pump moves what the hosts of a pair have to send to its paths.
 func (w *testWorld) pump(p *testPair) {
-	for _, e := range p.hosts[up].Events(nil) {
+	w.told = p.hosts[up].Events(w.told[:0])
+	for _, e := range w.told {
 		p.got += e.Bytes
 		if e.Done && p.done == 0 {
 			p.done = w.now
@@ -181,22 +209,34 @@ func (w *testWorld) pump(p *testPair) {
 	for dir, h := range p.hosts {
 		for sent := true; sent; {
 			sent = false
-			for _, id := range h.Ready(nil) {
-				buf := make([]byte, testMTU)
+			w.ready = h.Ready(w.ready[:0])
+			for _, id := range w.ready {
 				for {
+					buf := w.buffer()
 					n, ecn := h.Transmit(w.now, id, buf)
 					if n < 0 {
 						w.t.Fatalf("%d bytes for a face of %d", -n, testMTU)
 					}
 					if n == 0 {
+						w.free = append(w.free, buf)
 						break
 					}
 					sent = true
-					w.send(p, dir, id, ecn, append([]byte(nil), buf[:n]...))
+					w.send(p, dir, id, ecn, buf[:n])
 				}
 			}
 		}
 	}
+}
+
+func (w *testWorld) buffer() []byte {
+	n := len(w.free)
+	if n == 0 {
+		return make([]byte, testMTU)
+	}
+	b := w.free[n-1]
+	w.free = w.free[:n-1]
+	return b
 }
 
 // send puts a packet on its path.
@@ -205,12 +245,14 @@ func (w *testWorld) send(p *testPair, dir int, id machine.FaceID, ecn machine.EC
 	n := l.sent[dir]
 	l.sent[dir]++
 	var g segment
-	payload, err := g.decode(data)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if l.saw != nil {
-		l.saw(dir, &g, len(payload))
+	if l.saw != nil || l.drop != nil {
+		payload, err := g.decode(data)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if l.saw != nil {
+			l.saw(dir, &g, len(payload))
+		}
 	}
 	at := w.now
 	if l.rate > 0 {
