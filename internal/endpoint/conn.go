@@ -122,6 +122,7 @@ func (c *conn) arm(at machine.Time) { c.due = min(c.due, at) }
 func (c *conn) established(now machine.Time, s *subflow) {
 	s.control = c.control(s.mss).AddSubflow(now)
 	s.controlled = true
+	s.rewindow()
 	c.sum.Paths++
 	if c.client && c.sum.Paths == 1 {
 		for _, o := range c.subs {

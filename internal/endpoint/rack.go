@@ -125,6 +125,7 @@ func (s *subflow) recover(now machine.Time, l cc.Loss) {
 		}
 	}
 	s.c.ctrl.OnLoss(now, s.control, l)
+	s.rewindow()
 }
 
 // undo takes a reaction back when the acknowledgement was caused by what had been taken for lost (Eifel, RFC 3522, RFC 4015).
@@ -138,6 +139,7 @@ func (s *subflow) undo(now machine.Time, g *segment) {
 		s.recovery = s.una
 		s.unlose()
 		s.c.ctrl.OnUndo(now, s.control)
+		s.rewindow()
 	}
 }
 
@@ -267,6 +269,7 @@ func (s *subflow) tailRepaired(now machine.Time, g *segment) {
 	}
 	if s.probeEnd > 0 && s.una >= s.recovery && g.timed && int32(g.echo-s.probeStamp) >= 0 {
 		s.c.ctrl.OnLoss(now, s.control, cc.Loss{Bytes: s.mss, Sent: now - s.srtt, InFlight: s.flying + s.mss})
+		s.rewindow()
 	}
 	s.probeSent, s.probeEnd = false, 0
 }
@@ -298,6 +301,7 @@ func (s *subflow) timeout(now machine.Time) {
 	s.probe, s.probeSent = false, false
 	s.silent = s.c.multi
 	s.c.ctrl.OnTimeout(now, s.control)
+	s.rewindow()
 	s.c.reinject(s)
 	s.lossAt = machine.Never
 }

@@ -22,6 +22,7 @@ type sender struct {
 	oldest      int64 // of those under way, in the order of sending; −1: none
 	newest      int64
 	seen        [maxSacks]gap // SACK ranges of the last acknowledgement
+	cwnd        int           // the controller's window, bytes
 	limited     int64         // the window was full when what is before this had been sent
 
 	srtt, rttvar, minRTT machine.Time
@@ -119,12 +120,14 @@ func (s *subflow) window() int {
 	if !s.controlled {
 		return 0
 	}
-	w := s.c.ctrl.Cwnd(s.control)
 	if s.limit > 0 {
-		w = min(w, int(s.limit))
+		return min(s.cwnd, int(s.limit))
 	}
-	return w
+	return s.cwnd
 }
+
+// rewindow takes the controller's window over, after the controller has been told something of the subflow.
+func (s *subflow) rewindow() { s.cwnd = s.c.ctrl.Cwnd(s.control) }
 
 // room tells whether the window has room for a new segment.
 func (s *subflow) room() bool {
@@ -353,8 +356,9 @@ func (s *subflow) tell(now machine.Time, g *segment, d *delivered, advanced bool
 		}
 	}
 	s.c.ctrl.OnAck(now, s.control, a)
+	s.rewindow()
 	if s.limit > 0 { // a penalised window grows by a segment per round trip, as after a loss
-		if s.limit += float64(float64(d.bytes) * float64(s.mss) / s.limit); s.limit >= float64(s.c.ctrl.Cwnd(s.control)) {
+		if s.limit += float64(float64(d.bytes) * float64(s.mss) / s.limit); s.limit >= float64(s.cwnd) {
 			s.limit = 0
 		}
 	}
