@@ -239,6 +239,9 @@ func (h *Host) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, m
 	}
 	n, ecn := f.conn.transmit(now, f.path, buf)
 	h.due = min(h.due, f.conn.deadline())
+	if last := len(h.hot) - 1; n == 0 && last >= 0 && h.hot[last] == id { // Ready needn't look again
+		h.hot, f.hot = h.hot[:last], false
+	}
 	return n, ecn
 }
 

@@ -242,8 +242,9 @@ func (s *sender) unlink(id int64) {
 }
 
 // sendData writes a segment with data.
-func (s *subflow) sendData(now machine.Time, g *segment, p *sent, buf []byte) (int, machine.ECN) {
-	s.head(now, g, p.seq)
+func (s *subflow) sendData(now machine.Time, p *sent, buf []byte) (int, machine.ECN) {
+	var g segment
+	s.head(now, &g, p.seq)
 	g.flags |= flagACK
 	if s.c.multi {
 		g.mp = mpOption{

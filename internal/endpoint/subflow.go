@@ -255,36 +255,40 @@ func (s *subflow) ready(now machine.Time) bool {
 
 // transmit writes the next segment.
 func (s *subflow) transmit(now machine.Time, buf []byte) (int, machine.ECN) {
-	var g segment
 	switch {
 	case s.reset:
 		s.reset = false
-		g.flags = flagRST | flagACK
+		g := segment{flags: flagRST | flagACK}
 		s.head(now, &g, 1)
 		return g.append(buf), machine.NotECT
 	case s.syn:
-		return s.sendSYN(now, &g, buf), machine.NotECT
+		return s.sendSYN(now, buf), machine.NotECT
 	case s.state == standing && now >= s.paceAt:
 		if p := s.nextToSend(now); p != nil {
-			return s.sendData(now, &g, p, buf)
+			return s.sendData(now, p, buf)
 		}
 	}
+	if s.ackNow || s.asks {
+		return s.sendAck(now, buf), machine.NotECT
+	}
+	return 0, machine.NotECT
+}
+
+// sendAck writes a segment without data: an acknowledgement, or a question for the peer's window.
+func (s *subflow) sendAck(now machine.Time, buf []byte) int {
 	seq := s.end64()
-	switch {
-	case s.asks:
+	if s.asks {
 		s.asks = false
 		seq--
-	case !s.ackNow:
-		return 0, machine.NotECT
 	}
+	g := segment{flags: flagACK}
 	s.head(now, &g, seq)
-	g.flags |= flagACK
 	if s.c.multi {
 		g.mp.acked, g.mp.dataAck = true, uint32(s.c.in.next)
 	}
 	s.selective(&g)
 	s.acknowledged()
-	return g.append(buf), machine.NotECT
+	return g.append(buf)
 }
 
 // head fills what every segment has.
@@ -310,8 +314,9 @@ func (s *subflow) ports() (source, dest uint16) {
 // stampOf is the timestamp of a time: microseconds.
 func stampOf(now machine.Time) uint32 { return uint32(now / machine.Microsecond) }
 
-func (s *subflow) sendSYN(now machine.Time, g *segment, buf []byte) int {
-	s.head(now, g, 0)
+func (s *subflow) sendSYN(now machine.Time, buf []byte) int {
+	var g segment
+	s.head(now, &g, 0)
 	g.flags = flagSYN
 	g.mss = uint16(min(s.mtu-headerSize, 1<<16-1))
 	g.scaled, g.scale, g.sackOK = true, windowScale, true
