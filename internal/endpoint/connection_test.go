@@ -69,32 +69,35 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// TestMainlineBurst: the scheduler of mainline Linux stays with a path for a burst of 64 KiB, and takes that which drains first.
+// TestMainlineBurst: the scheduler of mainline Linux stays with a path for a burst of 64 KiB, then takes the one that drains first.
 func TestMainlineBurst(t *testing.T) {
 	w := newTestWorld(t, 1)
 	how := transport(t, MPTCP, "cubic")
 	how.Scheduler = Mainline
-	var order []int
-	see := func(path int) func(int, *segment, int) {
-		return func(dir int, g *segment, n int) {
-			if dir == down && n > 0 && w.now > 500*ms {
-				order = append(order, path)
-			}
-		}
-	}
-	p := w.fetch(how, 8_000_000, &testPath{rate: 2000, delay: 10 * ms, saw: see(0)}, &testPath{rate: 2000, delay: 10 * ms, saw: see(1)})
-	w.run(60_000 * ms)
+	p := w.fetch(how, 1_000_000, &testPath{delay: 10 * ms}, &testPath{delay: 10 * ms})
+	w.run(1000 * ms)
 	p.whole(t)
-	subs := p.hosts[down].served[0].conn.(*conn)
-	if subs.burst >= burstSize {
-		t.Errorf("a burst of %d bytes is left", subs.burst)
+	c := p.hosts[down].served[0].conn.(*conn)
+	c.chosen, c.burst = nil, 0
+	var runs []int // how many segments in a row a path gets
+	last := -1
+	for range 4 * 46 {
+		s := c.pick(nil)
+		s.cwnd = 1 << 20
+		if s.assign(0, s.mss); s.path != last {
+			runs, last = append(runs, 0), s.path
+		}
+		runs[len(runs)-1]++
 	}
-	counts := [2]int{}
-	for _, k := range order {
-		counts[k]++
+	if r := c.ctrl.PacingRate(c.subs[0].control) / c.ctrl.PacingRate(c.subs[1].control); r < 1.5 || r > 2.5 {
+		t.Fatalf("the rates have a ratio of %.2f", r)
 	}
-	if counts[0]*5 < counts[1]*4 || counts[1]*5 < counts[0]*4 {
-		t.Errorf("segments by path: %v, want about as many", counts)
+	// 46 × 1,428 bytes are the least above 65,428. The first path is twice as fast, so it gets two bursts for one.
+	same(t, "segments in a row", runs, []int{46, 46, 92})
+	c.burst = 0
+	c.subs[1-last].queued += 1 << 19 // it drains later now
+	if s := c.pick(nil); s == nil || s.path != last {
+		t.Error("the path that drains first isn't taken")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"mars/internal/machine"
 	"pgregory.net/rapid"
 )
 
@@ -174,10 +175,8 @@ func FuzzHost(f *testing.F) {
 				}
 			}
 		}
-		p.hosts[dir].Receive(w.now, 1, machineCE, b)
+		p.hosts[dir].Receive(w.now, 1, machine.CE, b)
 		w.pump(p)
 		w.run(5 * 1000 * ms)
 	})
 }
-
-const machineCE = 3
