@@ -49,6 +49,7 @@ func Algorithms() []Algorithm {
 		{"bbr", "BBR v1, by model instead of loss", "draft-cardwell-iccrg-bbr-congestion-control-00", "", newBBR},
 		{"lia", "Linked Increases", "RFC 6356", "", window(lia{}, false)},
 		{"olia", "Opportunistic Linked Increases", "draft-khalili-mptcp-congestion-control-05", "", window(olia{}, false)},
+		{"olia-mpquic", "OLIA that keeps 85% of a window after a loss", "mp-quic (De Coninck and Bonaventure, CoNEXT 2017)", "", window(mildOLIA{}, false)},
 		{"balia", "Balanced Linked Adaptation", "draft-walid-mptcp-congestion-control-04", "", window(balia{}, false)},
 		{"u-mpcubic", "CUBIC per subflow, uncoupled", "RFC 9438", "", window(mpcubic{}, true)},
 		{"le-mpcubic", "MPCUBIC of Le et al.", "IEEE Communications Letters, 2012", "the text wasn't available: CUBIC with C·f² and α_c·f", window(lecubic{}, true)},

@@ -57,6 +57,9 @@ var systems = []system{
 	{name: "TCP", routers: true, endpoints: &endpoints{endpoint.TCP, hashed}},
 	{name: "MPTCP-ECMP", routers: true, endpoints: &endpoints{endpoint.MPTCP, hashed}},
 	{name: "MPTCP-Oracle", routers: true, endpoints: &endpoints{endpoint.MPTCP, oracle}},
+	{name: "QUIC", routers: true, endpoints: &endpoints{endpoint.MPQUIC, single}},
+	{name: "MPQUIC-ECMP", routers: true, endpoints: &endpoints{endpoint.MPQUIC, hashed}},
+	{name: "MPQUIC-Oracle", routers: true, endpoints: &endpoints{endpoint.MPQUIC, oracle}},
 }
 
 // Systems are the names of the systems that can be simulated.
