@@ -19,11 +19,6 @@ func (r *runs) longest() float64 { return max(r.acked, r.prior) }
 // used at equilibrium, by as much as one TCP would; the others probe.
 type olia struct{ reno }
 
-// mildOLIA is OLIA with the decrease of mp-quic, which takes two connections of CUBIC for one sender's and so leaves (1+0.7)/2 of a window.
-type mildOLIA struct{ olia }
-
-func (mildOLIA) cut(_ *conn, _ *flow, base float64) float64 { return base * 0.85 }
-
 func (olia) grow(_ Time, c *conn, f *flow, acked float64) float64 {
 	s := c.siblings(f)
 	if s.rate <= 0 || f.srtt <= 0 {

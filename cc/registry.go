@@ -42,14 +42,17 @@ func window(r rule, hystart bool) func(int) Controller {
 
 // Algorithms lists all controllers, single-path ones first. Those run every subflow for itself.
 func Algorithms() []Algorithm {
-	const asLe = "coupling is that of le-mpcubic"
+	const (
+		asLe   = "coupling is that of le-mpcubic"
+		mpquic = "De Coninck and Bonaventure, CoNEXT 2017"
+		asCode = "β 0.85 and α_c 0.97, with RFC 9438 and OLIA's draft for all else"
+	)
 	return []Algorithm{
 		{"reno", "NewReno", "RFC 5681, RFC 6582", "", window(reno{}, false)},
 		{"cubic", "CUBIC with HyStart++", "RFC 9438, RFC 9406", "", window(mpcubic{}, true)},
 		{"bbr", "BBR v1, by model instead of loss", "draft-cardwell-iccrg-bbr-congestion-control-00", "", newBBR},
 		{"lia", "Linked Increases", "RFC 6356", "", window(lia{}, false)},
 		{"olia", "Opportunistic Linked Increases", "draft-khalili-mptcp-congestion-control-05", "", window(olia{}, false)},
-		{"olia-mpquic", "OLIA that keeps 85% of a window after a loss", "mp-quic (De Coninck and Bonaventure, CoNEXT 2017)", "", window(mildOLIA{}, false)},
 		{"balia", "Balanced Linked Adaptation", "draft-walid-mptcp-congestion-control-04", "", window(balia{}, false)},
 		{"u-mpcubic", "CUBIC per subflow, uncoupled", "RFC 9438", "", window(mpcubic{}, true)},
 		{"le-mpcubic", "MPCUBIC of Le et al.", "IEEE Communications Letters, 2012", "the text wasn't available: CUBIC with C·f² and α_c·f", window(lecubic{}, true)},
@@ -66,6 +69,8 @@ func Algorithms() []Algorithm {
 			"ba-mpcubic-noecn", "bottleneck-aware MPCUBIC: loss and RTT filters", "Sensors 2021, 21(18), 6289",
 			"as ba-mpcubic", func(mss int) Controller { return newBA(mss, false) },
 		},
+		{"cubic-mpquic", "CUBIC as two connections, of mp-quic's first path", mpquic, asCode, window(twinCubic{}, true)},
+		{"olia-mpquic", "OLIA with the decrease of two connections, of mp-quic's other paths", mpquic, asCode, window(twinOLIA{}, false)},
 	}
 }
 

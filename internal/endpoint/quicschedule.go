@@ -58,7 +58,7 @@ func (c *quicConn) teller() *quicPath {
 // controller and begins anew.
 func (c *quicConn) assign(now machine.Time, p *quicPath) {
 	if len(c.all) == 1 || c.sum.Paths == 1 {
-		c.controlBy(now, p, newControl(named("cubic"), p.mtu))
+		c.controlBy(now, p, newControl(named("cubic-mpquic"), p.mtu))
 		return
 	}
 	olia := c.common(p.mtu, named("olia-mpquic"))
