@@ -242,6 +242,9 @@ func (h *Host) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, m
 		return 0, machine.NotECT
 	}
 	n, ecn := f.conn.transmit(now, f.path, buf)
+	if n == 0 { // it may be another path's turn
+		h.touch(f.conn)
+	}
 	h.due = min(h.due, f.conn.deadline())
 	return n, ecn
 }
