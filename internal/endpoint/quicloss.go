@@ -247,14 +247,15 @@ func (p *quicPath) detect(now machine.Time, before int) {
 		}
 		p.lose(s, &l)
 	}
-	if l.Bytes == 0 {
-		return
-	}
-	if !p.controlled {
+	if l.Bytes == 0 || !p.controlled {
 		return
 	}
 	l.InFlight = before
+	window := p.window()
 	p.control.OnLoss(now, p.flow, l)
+	if p.window() < window {
+		o.probes = max(o.probes, 1) // the first to be sent again needn't wait for the window to have room (§7.3.2)
+	}
 	if span > congestionThreshold*o.pto() {
 		p.control.OnTimeout(now, p.flow)
 	}
@@ -315,7 +316,7 @@ func (p *quicPath) fire(now machine.Time) {
 		o.probes = 1
 	}
 	for n, k := o.first, 0; n < o.next && k < o.probes; n++ {
-		if s := o.at(n); s.state == quicFlying {
+		if s := o.at(n); s.state == quicFlying && !s.rescued {
 			p.rescue(s)
 			k++
 		}

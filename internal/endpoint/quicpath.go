@@ -139,6 +139,7 @@ func (p *quicPath) pace(now machine.Time, n int) {
 	}
 	burst := machine.Time(float64(float64(paceBurst*p.mtu) / rate * 1e9))
 	p.paceAt = max(now-burst, p.paceAt) + machine.Time(float64(float64(n)/rate*1e9))
+	p.c.arm(p.paceAt)
 }
 
 // paceBurst is how many packets go at once after a pause (RFC 9002 §7.7: no more than the initial window).

@@ -101,7 +101,7 @@ func (w *packing) fill(now machine.Time) {
 		w.tell()
 	}
 	probe := p.out.probes > 0
-	if !w.padded && (data || probe && c.hasData()) {
+	if !w.padded && (data || probe && p.usable() && c.hasData()) {
 		w.stream()
 	}
 	if !w.elicits && (probe || p.lonely()) {
