@@ -39,6 +39,28 @@ func TestQUICHandshake(t *testing.T) {
 	}
 }
 
+// TestQUICAmplification: while nothing more comes of a client, a server sends it no more than thrice what it sent (RFC 9000 §8.1).
+func TestQUICAmplification(t *testing.T) {
+	l := &quicLink{delay: 25 * quicMS}
+	l.drop = func(way, n int, _ []byte) bool { return way == toServer && n > 0 && l.sent[toClient] < 40 }
+	w := newQUICWorld(t, 1, quicHow(t, "cubic"), 5000, l).run(5 * machine.Second)
+	if l.bytes[toClient] > 3*leastInitial || l.bytes[toClient] < serverFlightSize {
+		t.Errorf("%d bytes to an address that sent %d", l.bytes[toClient], leastInitial)
+	}
+	l.drop = nil
+	w.run(30 * machine.Second).whole()
+}
+
+// TestQUICTwice: packets that come twice count once.
+func TestQUICTwice(t *testing.T) {
+	l := &quicLink{delay: 25 * quicMS, rate: 1e6, twice: true}
+	w := newQUICWorld(t, 1, quicHow(t, "cubic"), 500_000, l).run(5 * machine.Second)
+	w.whole()
+	if got := w.client().all[0].gotBytes; got != w.size || w.server().sum.Resent > 0 {
+		t.Errorf("%d bytes of %d counted, %d packets again", got, w.size, w.server().sum.Resent)
+	}
+}
+
 // TestQUICRefused: an object that there isn't ends the connection with CONNECTION_CLOSE, and a server that isn't there ends it in time.
 func TestQUICRefused(t *testing.T) {
 	w := newQUICWorld(t, 1, quicHow(t, "cubic"), 0, &quicLink{delay: quicMS}).run(10 * machine.Second)
@@ -166,7 +188,8 @@ func TestQUICDeterminism(t *testing.T) {
 		w.whole()
 		return w.hash
 	}
-	if hash(1) != hash(1) || hash(1) == hash(2) {
+	first, again, other := hash(1), hash(1), hash(2)
+	if first != again || first == other {
 		t.Error("runs don't repeat, or don't depend on the seed")
 	}
 }
@@ -191,6 +214,7 @@ func TestQUICAnyNetwork(t *testing.T) {
 			if i > 0 || rapid.Bool().Draw(r, "lossy") {
 				l.drop = lossy(seed, rapid.Float64Range(0, 0.2).Draw(r, "loss"))
 			}
+			l.twice = rapid.Bool().Draw(r, "twice")
 			if rapid.Bool().Draw(r, "reorders") {
 				l.late = func(_, n int) machine.Time { return machine.Time((uint64(n)*seed)>>60) * quicMS }
 			}

@@ -29,7 +29,6 @@ const (
 	carriesMaxStreamData
 	carriesDone
 	carriesIDs
-	carriesChallenge
 	carriesMark // it is ECN-capable
 )
 
@@ -269,7 +268,7 @@ func (p *quicPath) lose(s *quicSent, l *cc.Loss) {
 	p.c.sum.Lost++
 	p.lostPackets++
 	if !s.rescued {
-		p.c.lostFrames(p, s)
+		p.c.lostFrames(s)
 	}
 }
 
@@ -280,10 +279,11 @@ func (p *quicPath) setTimer(now machine.Time) {
 	if o.due == machine.Never {
 		base := o.lastSent
 		if o.eliciting == 0 {
-			if !p.c.client || p.index > 0 || p.c.confirmed || o.next == 0 {
+			// The server may be held by its limit on unvalidated addresses (§6.2.2.1), or an answer to a challenge may be lost.
+			if waits := p.index == 0 && p.c.client && !p.c.confirmed || p.index > 0 && p.state == pathOpening; !waits || o.next == 0 {
 				return
 			}
-			base = now // the server may be held by its limit on unvalidated addresses (§6.2.2.1)
+			base = now
 		}
 		wait := o.pto() << min(o.timeouts, 10)
 		if p.failed {

@@ -115,7 +115,7 @@ func (p *quicPath) rescue(s *quicSent) {
 		return
 	}
 	s.rescued = true
-	p.c.lostFrames(p, s)
+	p.c.lostFrames(s)
 }
 
 // others tells whether a path is usable beside p.

@@ -33,14 +33,14 @@ func TestQUICDeath(t *testing.T) {
 		if rate := float64(w.got-got) / 0.5; rate < 1.6e6 { // what was under way on the dead path has come, and what waited for it
 			t.Errorf("path %d dead: %.0f bytes per second", dead, rate)
 		}
-		w.run(3000 * quicMS)
+		w.run(8000 * quicMS)
 		if !p.failed {
 			t.Errorf("path %d counts as back", dead)
 		}
 		l.hole = false
-		for p.failed && w.step(9*machine.Second) {
+		for p.failed && w.step(14*machine.Second) {
 		}
-		if took := w.now - 3000*quicMS; took > probeEvery+100*quicMS {
+		if took := w.now - 8000*quicMS; took > probeEvery+100*quicMS {
 			t.Errorf("path %d noticed as back after %d ms", dead, took/quicMS)
 		}
 		before := p.sentBytes
@@ -117,6 +117,25 @@ func TestQUICValidation(t *testing.T) {
 	w.run(20 * machine.Second).whole()
 	if w.server().all[1].sentBytes < 1_000_000 {
 		t.Error("the path carries little")
+	}
+}
+
+// TestQUICUnanswered: a challenge that was acknowledged, but whose answer was lost, is repeated.
+func TestQUICUnanswered(t *testing.T) {
+	a, b := twoQUICPaths()
+	lost := 0
+	var w *quicWorld
+	b.drop = func(way, _ int, data []byte) bool {
+		if way == toServer && lost < 2 && holds(data, frameResponse) {
+			lost++
+			return true
+		}
+		return false
+	}
+	w = newQUICWorld(t, 1, quicHow(t, "cubic"), 10_000_000, a, b)
+	w.run(20 * machine.Second).whole()
+	if lost != 2 || w.server().all[1].sentBytes < 1_000_000 {
+		t.Errorf("%d answers lost, %d bytes by the path", lost, w.server().all[1].sentBytes)
 	}
 }
 

@@ -176,11 +176,8 @@ func (c *quicConn) read(now machine.Time) {
 }
 
 // lostFrames has what a lost packet carried sent again.
-func (c *quicConn) lostFrames(p *quicPath, s *quicSent) {
+func (c *quicConn) lostFrames(s *quicSent) {
 	c.out.lose(s.data)
 	c.crypto.lose(s.crypto)
 	c.tells |= s.carries & (carriesMaxData | carriesMaxStreamData | carriesDone | carriesIDs)
-	if s.carries&carriesChallenge != 0 && p.state == pathOpening {
-		p.asks = true
-	}
 }

@@ -146,7 +146,6 @@ func (w *packing) validate() {
 	p := w.p
 	if p.asks && w.room() >= 9 {
 		w.b = appendWord(w.b, frameChallenge, p.challenge)
-		w.sent.carries |= carriesChallenge
 		p.asks, w.elicits, w.padded = false, true, true
 	}
 	if p.answers && w.room() >= 9 {

@@ -51,8 +51,8 @@ func (s *outStream) take(n int) gap {
 
 // lose has bytes sent again, unless the peer has them.
 func (s *outStream) lose(g gap) {
-	if g = s.acked.missing(g); g.from < g.to {
-		s.again.add(g.from, g.to)
+	for m := s.acked.missing(g); m.from < m.to; m = s.acked.missing(gap{m.to, g.to}) {
+		s.again.add(m.from, m.to)
 	}
 }
 

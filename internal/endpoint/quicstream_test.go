@@ -45,6 +45,9 @@ func TestOutStream(t *testing.T) {
 					}
 				} else {
 					s.lose(g)
+					if rapid.Bool().Draw(t, "spurious") {
+						flying = append(flying, g)
+					}
 				}
 			case 4:
 				s.limit = max(s.limit, rapid.Int64Range(0, size).Draw(t, "more"))
@@ -165,5 +168,21 @@ func TestQUICFlowViolation(t *testing.T) {
 	w.run(10 * machine.Second)
 	if w.err == nil || w.client().code != closeFlow {
 		t.Errorf("error %v, code %d", w.err, w.client().code)
+	}
+}
+
+// TestOutStreamLate: what arrives after it was taken for lost isn't sent again.
+func TestOutStreamLate(t *testing.T) {
+	s := newOutStream(50, 50)
+	s.lose(s.take(30))
+	s.ack(gap{10, 20})
+	for _, want := range []gap{{0, 8}, {8, 10}, {20, 28}, {28, 30}, {30, 38}} {
+		if got := s.take(8); got != want {
+			t.Fatalf("%v in place of %v", got, want)
+		}
+	}
+	s.lose(gap{5, 25}) // a part of which has come
+	if got := []gap{s.take(8), s.take(8)}; got[0] != (gap{5, 10}) || got[1] != (gap{20, 25}) {
+		t.Error(got)
 	}
 }

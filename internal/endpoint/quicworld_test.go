@@ -29,6 +29,7 @@ type quicLink struct {
 	saw   func(way int, data []byte)         // is told of what is sent
 	full  func(now machine.Time) bool        // the server's socket takes nothing
 	bleak bool                               // it clears ECN marks of what it carries
+	twice bool                               // everything comes twice
 	hole  bool                               // nothing comes through
 	busy  [2]machine.Time                    // until when it is taken
 	sent  [2]int                             // datagrams
@@ -215,6 +216,25 @@ func (w *quicWorld) send(way int, id machine.FaceID, ecn machine.ECN, data []byt
 		at += l.late(way, n)
 	}
 	w.add(quicArrival{at: at + l.delay, way: way, face: id, ecn: ecn, data: data})
+	if l.twice {
+		w.add(quicArrival{at: at + l.delay + quicMS, way: way, face: id, ecn: ecn, data: data})
+	}
+}
+
+// holds tells whether a datagram has a frame of a kind in it.
+func holds(data []byte, kind uint64) bool {
+	var h quicHeader
+	rest, err := h.decode(data)
+	if err != nil {
+		return false
+	}
+	for b := h.open(rest, 0); len(b) > 0 && err == nil; {
+		var f frame
+		if b, err = f.next(b); err == nil && f.kind == kind {
+			return true
+		}
+	}
+	return false
 }
 
 // server and client are the two ends of the connection.
