@@ -286,7 +286,7 @@ func (p *quicPath) setTimer(now machine.Time) {
 			base = now
 		}
 		wait := o.pto() << min(o.timeouts, 10)
-		if p.failed {
+		if p.failed || p.index > 0 && p.state == pathOpening {
 			wait = min(wait, probeEvery)
 		}
 		o.due = base + wait

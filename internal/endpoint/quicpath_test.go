@@ -139,6 +139,21 @@ func TestQUICUnanswered(t *testing.T) {
 	}
 }
 
+// TestQUICLatePath: a path on which nothing came through at first is opened soon after something does.
+func TestQUICLatePath(t *testing.T) {
+	a, b := twoQUICPaths()
+	b.hole = true
+	w := newQUICWorld(t, 1, quicHow(t, "cubic"), 40_000_000, a, b)
+	w.at(9*machine.Second, func() { b.hole = false })
+	w.run(9 * machine.Second)
+	for (len(w.server().all) < 2 || w.server().all[1].state != pathStanding) && w.step(20*machine.Second) {
+	}
+	if took := w.now - 9*machine.Second; took > probeEvery+200*quicMS {
+		t.Errorf("open after %d ms", took/quicMS)
+	}
+	w.run(60 * machine.Second).whole()
+}
+
 // TestQUICStranger: packets to a connection ID that was never given out open no path.
 func TestQUICStranger(t *testing.T) {
 	a, _ := twoQUICPaths()

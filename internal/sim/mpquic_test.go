@@ -14,8 +14,12 @@ func TestMPQUICSystems(t *testing.T) {
 		paths int
 		note  bool
 	}{
-		{"QUIC", 1, false}, {"QUIC:bbr", 1, false}, {"MPQUIC-ECMP", 1, true}, {"MPQUIC-Oracle", 5, true},
-		{"MPQUIC-Oracle:cubic", 5, false}, {"MPQUIC-Oracle:ferlin-mpcubic", 5, false},
+		{"QUIC", 1, false},
+		{"QUIC:bbr", 1, false},
+		{"MPQUIC-ECMP", 1, true},
+		{"MPQUIC-Oracle", 5, true},
+		{"MPQUIC-Oracle:cubic", 5, false},
+		{"MPQUIC-Oracle:ferlin-mpcubic", 5, false},
 	} {
 		r, err := Run(emulation(0, 2_000_000), c.name, 3, Options{})
 		if err != nil {
