@@ -45,7 +45,7 @@ func Algorithms() []Algorithm {
 	const (
 		asLe   = "coupling is that of le-mpcubic"
 		mpquic = "De Coninck and Bonaventure, CoNEXT 2017"
-		asCode = "β 0.85 and α_c 0.97, with RFC 9438 and OLIA's draft for all else"
+		asCode = "its β 0.85 and α_c 0.97, with RFC 9438, RFC 9406 and OLIA's draft for all else"
 	)
 	return []Algorithm{
 		{"reno", "NewReno", "RFC 5681, RFC 6582", "", window(reno{}, false)},
@@ -70,7 +70,7 @@ func Algorithms() []Algorithm {
 			"as ba-mpcubic", func(mss int) Controller { return newBA(mss, false) },
 		},
 		{"cubic-mpquic", "CUBIC as two connections, of mp-quic's first path", mpquic, asCode, window(twinCubic{}, true)},
-		{"olia-mpquic", "OLIA with the decrease of two connections, of mp-quic's other paths", mpquic, asCode, window(twinOLIA{}, false)},
+		{"olia-mpquic", "OLIA with the decrease of two connections, of mp-quic's other paths", mpquic, asCode, window(twinOLIA{}, true)},
 	}
 }
 

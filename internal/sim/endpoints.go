@@ -46,10 +46,11 @@ func (s *system) transport(w *scenario.World, opt Options) (*endpoint.Transport,
 		return nil, err
 	}
 	quic := s.endpoints.protocol == endpoint.MPQUIC
+	assigned := quic && s.endpoints.expose != single && s.controller == "" && opt.Control == ""
 	t := &endpoint.Transport{
 		Protocol: s.endpoints.protocol, Control: control, ECN: w.Endpoints.ECN, Buffer: w.Endpoints.Buffer,
-		Pace:       control.Name == "bbr" || w.Endpoints.Pace || quic, // RFC 9002 §7.7 wants it
-		Assignment: quic && s.endpoints.expose != single && s.controller == "" && opt.Control == "",
+		Pace:       control.Name == "bbr" || w.Endpoints.Pace || quic && !assigned, // RFC 9002 §7.7 wants it; mp-quic had none
+		Assignment: assigned,
 	}
 	if t.Scheduler, err = endpoint.LookupScheduler(s.scheduler(w)); err != nil {
 		return nil, err
