@@ -81,6 +81,8 @@ func (h *Host) Fetch(now machine.Time, r Request) ID {
 	t := transfer{host: h, id: id, object: r.Object}
 	var c connection
 	switch r.Transport.Protocol {
+	case MPQUIC:
+		c = newQUICClient(now, h, t, r)
 	default:
 		c = newClient(now, h, t, r)
 	}
@@ -204,6 +206,8 @@ func (h *Host) Receive(now machine.Time, id machine.FaceID, ecn machine.ECN, dat
 // accept lets the first datagram on a face open a connection, or a path of one.
 func (h *Host) accept(now machine.Time, id machine.FaceID, t *Transport, datagram []byte) bool {
 	switch t.Protocol {
+	case MPQUIC:
+		return h.acceptQUIC(now, id, t, datagram)
 	default:
 		return h.acceptTCP(now, id, t, datagram)
 	}
@@ -238,6 +242,9 @@ func (h *Host) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, m
 		return 0, machine.NotECT
 	}
 	n, ecn := f.conn.transmit(now, f.path, buf)
+	if n == 0 { // it may be another path's turn
+		h.touch(f.conn)
+	}
 	h.due = min(h.due, f.conn.deadline())
 	if last := len(h.hot) - 1; n == 0 && last >= 0 && h.hot[last] == id { // Ready needn't look again
 		h.hot, f.hot = h.hot[:last], false

@@ -19,6 +19,8 @@ const (
 	hashed exposure = iota
 	// oracle gives the hosts one subflow for each way that leaves the consumer by a link of its own.
 	oracle
+	// single is hashed with one route, whatever the transport could do.
+	single
 )
 
 // endpoints says what the hosts of a system run, and over which routes.
@@ -43,9 +45,12 @@ func (s *system) transport(w *scenario.World, opt Options) (*endpoint.Transport,
 	if err != nil {
 		return nil, err
 	}
+	quic := s.endpoints.protocol == endpoint.MPQUIC
+	assigned := quic && s.endpoints.expose != single && s.controller == "" && opt.Control == ""
 	t := &endpoint.Transport{
 		Protocol: s.endpoints.protocol, Control: control, ECN: w.Endpoints.ECN, Buffer: w.Endpoints.Buffer,
-		Pace: control.Name == "bbr" || w.Endpoints.Pace,
+		Pace:       control.Name == "bbr" || w.Endpoints.Pace || quic && !assigned, // RFC 9002 §7.7 wants it; mp-quic had none
+		Assignment: assigned,
 	}
 	if t.Scheduler, err = endpoint.LookupScheduler(s.scheduler(w)); err != nil {
 		return nil, err
@@ -193,7 +198,7 @@ func (s *system) routes(g *graph, f *scenario.Flow, seed uint64) [][]int {
 	}
 	equal := g.equal(f.Consumer, f.Producer)
 	n := 1
-	if s.endpoints.protocol != endpoint.TCP {
+	if s.endpoints.protocol != endpoint.TCP && s.endpoints.expose != single {
 		n = min(len(equal), maxSubflows)
 	}
 	var all [][]int

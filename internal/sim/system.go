@@ -57,7 +57,13 @@ var systems = []system{
 	{name: "TCP", routers: true, endpoints: &endpoints{endpoint.TCP, hashed}},
 	{name: "MPTCP-ECMP", routers: true, endpoints: &endpoints{endpoint.MPTCP, hashed}},
 	{name: "MPTCP-Oracle", routers: true, endpoints: &endpoints{endpoint.MPTCP, oracle}},
+	{name: "QUIC", routers: true, endpoints: &endpoints{endpoint.MPQUIC, single}},
+	{name: "MPQUIC-ECMP", routers: true, endpoints: &endpoints{endpoint.MPQUIC, hashed}, note: assignmentNote},
+	{name: "MPQUIC-Oracle", routers: true, endpoints: &endpoints{endpoint.MPQUIC, oracle}, note: assignmentNote},
 }
+
+const assignmentNote = "[R] MPQUIC without the name of a controller has those of mp-quic: CUBIC on the first path, OLIA on the others, " +
+	"each as two connections (docs/mpquic.md)."
 
 // Systems are the names of the systems that can be simulated.
 func Systems() []string {
@@ -89,7 +95,7 @@ func findSystem(name string) (*system, error) {
 			if err != nil {
 				return nil, err
 			}
-			s.name, s.controller = name, control
+			s.name, s.controller, s.note = name, control, ""
 			if algorithm.Reconstruction != "" {
 				s.note = "[R] " + control + " is a reconstruction: " + algorithm.Reconstruction + " (docs/controllers.md)."
 			}
