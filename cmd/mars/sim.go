@@ -40,6 +40,7 @@ A scenario file says what is run: topology, workload, losses, faults, systems to
 // simFlags are the flags of `mars sim run`.
 type simFlags struct {
 	systems   []string
+	controls  []string
 	seeds     int
 	firstSeed uint64
 	workers   int
@@ -77,6 +78,7 @@ flight when it begins, standing=TIME, in ms, the most that it may ever have, as 
 	}
 	fl := c.Flags()
 	fl.StringArrayVar(&f.systems, "system", nil, "run only the system `NAME` (may be repeated; mars sim systems lists them)")
+	fl.StringSliceVar(&f.controls, "cc", nil, "run every endpoint system with the congestion controllers `NAME`[,NAME…] instead of the scenario's (docs/controllers.md)")
 	fl.IntVar(&f.seeds, "seeds", 0, "run `N` seeds instead of the scenario's number")
 	fl.Uint64Var(&f.firstSeed, "first-seed", 0, "begin with seed `S` instead of the scenario's")
 	fl.IntVar(&f.workers, "workers", 0, "run `N` at once (default: one per processor); the result doesn't depend on it")
@@ -128,7 +130,7 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	}
 	began := time.Now()
 	opt := sim.StudyOptions{
-		Systems: f.systems, Seeds: s.Seeds, Points: points, Workers: f.workers,
+		Systems: f.systems, Control: f.controls, Seeds: s.Seeds, Points: points, Workers: f.workers,
 		Run: sim.Options{Series: machine.Time(f.step(c, s)), Graph: f.out != ""}, Clock: func() float64 { return time.Since(began).Seconds() },
 	}
 	for _, t := range f.tune {

@@ -16,6 +16,7 @@ import (
 // StudyOptions say which part of a scenario is run, and how.
 type StudyOptions struct {
 	Systems []string           // nil: those of the scenario that can be simulated
+	Control []string           // congestion controllers of endpoint systems that name none; nil: those of the scenario
 	Seeds   scenario.Seeds     // Count 0: those of the scenario
 	Points  map[string]float64 // parameters that a point must have; nil: all points
 	// Keep tells which points are run; nil: all.
@@ -47,6 +48,12 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 	}
 	names, missing, err := chooseSystems(s, opt.Systems)
 	if err != nil {
+		return nil, err
+	}
+	if opt.Control == nil {
+		opt.Control = s.Controls
+	}
+	if names, err = controlled(names, opt.Control); err != nil {
 		return nil, err
 	}
 	seeds := opt.Seeds
@@ -117,6 +124,27 @@ func chooseSystems(s *scenario.Scenario, asked []string) (names, missing []strin
 		return nil, nil, fmt.Errorf("%w: none of the scenario's systems can be simulated", ErrNothing)
 	}
 	return names, missing, nil
+}
+
+// controlled gives each endpoint system that names no congestion controller each of some.
+func controlled(names, controls []string) (all []string, err error) {
+	for _, name := range names {
+		s, err := findSystem(name)
+		if err != nil {
+			return nil, err
+		}
+		if s.endpoints == nil || s.controller != "" || len(controls) == 0 {
+			all = append(all, name)
+			continue
+		}
+		for _, c := range controls {
+			if _, err := findSystem(name + ":" + c); err != nil {
+				return nil, err
+			}
+			all = append(all, name+":"+c)
+		}
+	}
+	return all, nil
 }
 
 // job is one run and where its result goes.
@@ -195,6 +223,13 @@ func runOne(w *scenario.World, system string, seed uint64, point int, opt StudyO
 		began = opt.Clock()
 	}
 	run, err := Run(w, system, seed, o)
+	if seed != opt.Seeds.First {
+		for i := range run.Flows {
+			for k := range run.Flows[i].Subflows {
+				run.Flows[i].Subflows[k].Series = nil
+			}
+		}
+	}
 	if c, ok := o.Trace.(io.Closer); ok && opt.Traced != nil {
 		err = errors.Join(err, c.Close())
 	}
