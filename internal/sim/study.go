@@ -27,7 +27,11 @@ type StudyOptions struct {
 	Traced func(point int, system string, seed uint64) (Options, error)
 	// Progress is told how many runs there are before the first, and of every run that has ended; nil: nobody is.
 	Progress func(done, total int)
-	Clock    func() float64 // wall clock in seconds; nil: runs aren't timed
+	// Earlier returns a run that was made before and needn't be made again; nil: none was.
+	Earlier func(params map[string]float64, system string, seed uint64) (scenario.Run, bool)
+	// Made is told of every run that was made now, never twice at once; nil: nobody is.
+	Made  func(params map[string]float64, system string, seed uint64, run scenario.Run) error
+	Clock func() float64 // wall clock in seconds; nil: runs aren't timed
 }
 
 // ErrNothing is returned when nothing is left to run.
@@ -157,9 +161,17 @@ type job struct {
 // runAll plays all runs, several at once, each in a world of its own.
 func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, names []string, seeds scenario.Seeds, opt StudyOptions) error {
 	var jobs []job
+	made := 0
 	for p := range worlds {
 		for i := range seeds.Count {
 			for s := range names {
+				if opt.Earlier != nil {
+					if run, ok := opt.Earlier(r.Points[p].Params, names[s], seeds.First+uint64(i)); ok {
+						r.Points[p].Systems[s].Runs[i] = run
+						made++
+						continue
+					}
+				}
 				jobs = append(jobs, job{p, s, i})
 			}
 		}
@@ -172,11 +184,11 @@ func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, na
 		wait  sync.WaitGroup
 		mutex sync.Mutex
 		next  int
-		ended int
+		ended = made
 		first error
 	)
 	if opt.Progress != nil {
-		opt.Progress(0, len(jobs))
+		opt.Progress(made, made+len(jobs))
 	}
 	for range min(workers, len(jobs)) {
 		wait.Go(func() {
@@ -195,9 +207,12 @@ func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, na
 					first = fmt.Errorf("%s, seed %d: %w", names[j.system], seeds.First+uint64(j.index), err)
 				}
 				r.Points[j.point].Systems[j.system].Runs[j.index] = run
+				if err == nil && opt.Made != nil && first == nil {
+					first = opt.Made(r.Points[j.point].Params, names[j.system], run.Seed, run)
+				}
 				ended++
 				if opt.Progress != nil {
-					opt.Progress(ended, len(jobs))
+					opt.Progress(ended, made+len(jobs))
 				}
 				mutex.Unlock()
 			}
