@@ -300,7 +300,7 @@ func (c *conn) stats() Stats {
 	s.PerPath = nil
 	for _, f := range c.subs {
 		s.PerPath = append(s.PerPath, PathStats{
-			Window: f.window(), InFlight: f.flying, RTT: f.srtt, Sent: f.sentBytes, Received: f.gotBytes,
+			Window: f.window(), InFlight: f.flying, RTT: f.srtt, Sent: f.sentBytes, Received: f.gotBytes, Lost: f.lostSegments,
 		})
 	}
 	return s

@@ -113,6 +113,7 @@ func (s *subflow) lose(id int64, l *cc.Loss) {
 	l.Bytes += int(p.length)
 	l.Sent = max(l.Sent, p.at)
 	s.c.sum.Lost++
+	s.lostSegments++
 }
 
 // recover begins a recovery, or goes on with one.

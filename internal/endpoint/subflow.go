@@ -37,6 +37,7 @@ type subflow struct {
 	sender
 	receiver
 	sentBytes, gotBytes int64
+	lostSegments        int64
 }
 
 // windowScale is that of our own windows: 65535<<8 is more than any buffer in use.

@@ -110,6 +110,9 @@ const defaultChunk = wire.ChunkSize
 
 // build makes the network of one run.
 func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, error) {
+	if s.endpoints == nil && (w.Measure != (scenario.Measure{}) || slices.ContainsFunc(w.Flows, goesOn)) {
+		return nil, fmt.Errorf("%s fetches whole objects: flows without a size, with a stop or of the background, and measure, are for TCP and its like", s.name)
+	}
 	b := &builder{world: world{w: w, system: s}, g: newGraph(w), opt: opt, seed: seed}
 	b.net.seed = seed
 	b.addLinks()
@@ -138,6 +141,11 @@ func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, err
 	}
 	b.net.seal(mtu)
 	return &b.world, nil
+}
+
+// goesOn tells whether a flow isn't over when an object is whole, or isn't the system's.
+func goesOn(f scenario.Flow) bool {
+	return f.Bytes == 0 || f.Stop > 0 || f.Background != "" || len(f.Moves) > 0
 }
 
 // world is a network with what its hosts run.
