@@ -108,8 +108,9 @@ var rooms = map[string]room{
 		internal: []string{"internal/scenario", "internal/bound"},
 		external: []string{"github.com/vishvananda", "github.com/cilium/ebpf", "golang.zx2c4.com/wireguard/tun", "golang.org/x/sys"},
 	},
-	"internal/report": {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
-	"cmd/mars":        {internal: []string{all}, external: []string{all}},
+	"internal/gateway": {internal: []string{root, "internal/wire"}, tests: []string{"internal/impair"}},
+	"internal/report":  {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
+	"cmd/mars":         {internal: []string{all}, external: []string{all}},
 
 	"acceptance": {external: []string{"golang.org/x/sys"}, tests: []string{root, "internal/wire", "internal/scenario", "internal/lab", "internal/report", "internal/impair"}},
 }
