@@ -89,15 +89,6 @@ func (p place) bucket() bool { return len(p.parts) == 1 }
 
 func (p place) uri() string { return p.name.String() }
 
-// key is what S3 calls the part after the bucket.
-func (p place) key() string {
-	key := strings.Join(p.parts[min(1, len(p.parts)):], "/")
-	if p.directory && key != "" {
-		key += "/"
-	}
-	return key
-}
-
 func (p place) asDirectory() place {
 	p.directory = true
 	return p

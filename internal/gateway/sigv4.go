@@ -152,7 +152,7 @@ func (s *signed) canonical(r *http.Request) (string, error) {
 	slices.Sort(query)
 	var headers strings.Builder
 	for _, name := range s.headers {
-		values := r.Header.Values(name)
+		values := slices.Clone(r.Header.Values(name))
 		switch name {
 		case "host":
 			values = []string{r.Host}
