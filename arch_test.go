@@ -119,6 +119,7 @@ var rooms = map[string]room{
 var testLibraries = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "go.uber.org/goleak", "golang.org/x/tools",
 	"gonum.org/v1/gonum", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/crypto/blake2s",
+	"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 }
 
 // TestImports holds every Go file, whatever its build tags, to the import table.
