@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		l, err := listenTCP(ctx, f.listen)
+		l, err := g.Listen(ctx, f.listen)
 		if err != nil {
 			return err
 		}
@@ -92,13 +91,4 @@ func (f *gatewayFlags) run(c *cobra.Command) error {
 		}
 		return g.Serve(ctx, l, f.drain)
 	})
-}
-
-func listenTCP(ctx context.Context, address string) (net.Listener, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, &mars.Error{Op: "listen on " + address, Err: err, Next: "choose another HOST:PORT with --listen; port 0 is any that is free"}
-	}
-	return l, nil
 }

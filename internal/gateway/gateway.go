@@ -147,13 +147,22 @@ func isLoopback(hostport string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// Serve answers what comes to l until ctx ends; then what is being answered may go on for as long as drain, and the rest is cut.
-// Without Options.Keys l must be of a loopback address.
-func (g *Gateway) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
+// Listen listens on a TCP address, host:port. Without Options.Keys it must be of loopback (ErrOpen).
+func (g *Gateway) Listen(ctx context.Context, address string) (net.Listener, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, &mars.Error{Op: "listen on " + address, Err: err, Next: "choose another HOST:PORT with --listen; port 0 is any that is free"}
+	}
 	if at, ok := l.Addr().(*net.TCPAddr); ok && len(g.keys) == 0 && !at.IP.IsLoopback() {
 		l.Close()
-		return ErrOpen
+		return nil, ErrOpen
 	}
+	return l, nil
+}
+
+// Serve answers what comes to l until ctx ends; then what is being answered may go on for as long as drain, and the rest is cut.
+func (g *Gateway) Serve(ctx context.Context, l net.Listener, drain time.Duration) error {
 	s := &http.Server{
 		Handler: g, ReadHeaderTimeout: g.stall, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(g.log.Handler(), slog.LevelWarn),

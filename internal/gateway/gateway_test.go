@@ -259,18 +259,31 @@ func TestStrangersOfABrowser(t *testing.T) {
 	}
 }
 
-func TestServeOnlyOnLoopback(t *testing.T) {
+func TestListenOnlyOnLoopback(t *testing.T) {
 	g, err := New(nil, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "0.0.0.0:0")
-	if err != nil {
-		t.Skip("no IPv4 here:", err)
-	}
-	if err := g.Serve(t.Context(), l, 0); !errors.Is(err, ErrOpen) || !errors.Is(err, mars.ErrUsage) {
+	if _, err := g.Listen(t.Context(), "0.0.0.0:0"); !errors.Is(err, ErrOpen) || !errors.Is(err, mars.ErrUsage) {
 		t.Errorf("every address, without keys: %v", err)
 	}
+	l, err := g.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := g.Listen(t.Context(), l.Addr().String()); err == nil || mars.NextStep(err) == "" {
+		t.Errorf("an address that is taken: %v", err)
+	}
+	withKeys, err := New(nil, Options{Keys: []Key{{"reader", "0123456789abcdef"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	every, err := withKeys.Listen(t.Context(), "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	every.Close()
 }
 
 // TestShutdown: what is being answered when the gateway ends comes to its end.
