@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -90,8 +91,7 @@ func (o *Object) WriteRange(ctx context.Context, w io.Writer, offset, n int64) e
 	}
 	size := int64(o.t.object().Layout.ChunkSize)
 	span := fetch.Span{First: offset / size, End: (offset+n-1)/size + 1, MaxAhead: maxUnsettled, Stall: machine.Time(o.stall)}
-	cut := &cutWriter{w: w, skip: offset % size, left: n}
-	t, err := o.t.n.beginSpan(o.t, span, &pipeStore{w: cut, next: span.First, early: make(map[int64][]byte)})
+	t, err := o.t.n.beginSpan(o.t, span, newSpanStore(w, span.First, offset%size, n))
 	if err == nil {
 		err = t.run(ctx)
 		if _, alive := t.end(); err == nil && !alive {
@@ -119,6 +119,31 @@ func (n *Node) beginSpan(t *transfer, s fetch.Span, st store) (*transfer, error)
 	}
 	return span, err
 }
+
+// spanStore writes a part of an object to a stream, in order, in larger pieces than chunks.
+type spanStore struct {
+	pipeStore
+	out *bufio.Writer
+}
+
+// spanBuffer is how much is written at once, bytes: a system call for each chunk would cost more than to copy it.
+const spanBuffer = 64 << 10
+
+// newSpanStore begins with the chunk first, of which it skips some bytes, and passes on n bytes.
+func newSpanStore(w io.Writer, first, skip, n int64) *spanStore {
+	out := bufio.NewWriterSize(w, int(min(n, spanBuffer)))
+	return &spanStore{pipeStore{w: &cutWriter{w: out, skip: skip, left: n}, next: first, early: make(map[int64][]byte)}, out}
+}
+
+// flush is called ten times a second: nobody waits longer for what is here.
+func (s *spanStore) flush() error {
+	if err := s.out.Flush(); err != nil {
+		return fmt.Errorf("write output: %w", err)
+	}
+	return nil
+}
+
+func (s *spanStore) finish() error { return s.flush() }
 
 // cutWriter passes on left bytes, those after the first skip ones, and swallows the rest.
 type cutWriter struct {

@@ -68,7 +68,7 @@ func TestWriteRange(t *testing.T) {
 		}
 	}
 	broken := errors.New("broken")
-	if err := o.WriteRange(t.Context(), iotestWriter{broken}, 0, 10); !errors.Is(err, broken) {
+	if err := o.WriteRange(t.Context(), brokenWriter{broken}, 0, 10); !errors.Is(err, broken) {
 		t.Errorf("%v, want the writer's error", err)
 	}
 	o.Close()
@@ -77,9 +77,9 @@ func TestWriteRange(t *testing.T) {
 	}
 }
 
-type iotestWriter struct{ err error }
+type brokenWriter struct{ err error }
 
-func (w iotestWriter) Write([]byte) (int, error) { return 0, w.err }
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
 // TestReadAtFetchesWhatItNeeds: a few bytes in the middle cost their chunk and its leaf.
 func TestReadAtFetchesWhatItNeeds(t *testing.T) {
@@ -162,7 +162,7 @@ func TestReaderUntil(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	s := newSite(t, 40_000_000)
 	n, _ := consumerVia(t, s.addr)
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: 200 * time.Millisecond})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: 1500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSlowReader(t *testing.T) {
 	if _, err := r.Read(p); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second) // five times the stall
+	time.Sleep(4 * time.Second) // longer than the stall
 	if got := contentIn(t, n); got > 10_000_000 {
 		t.Errorf("a reader who took one byte has %d fetched", got)
 	}
@@ -236,5 +236,44 @@ func TestReaderEnds(t *testing.T) {
 	r.Close()
 	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, fs.ErrClosed) {
 		t.Errorf("%v, want %v", err, fs.ErrClosed)
+	}
+}
+
+func TestReaderCopies(t *testing.T) {
+	s := newSite(t, 3_000_000)
+	n, o := openObject(t, s)
+	r := o.NewReader(t.Context())
+	defer r.Close()
+	p := make([]byte, 1000)
+	if _, err := io.ReadFull(r, p); err != nil {
+		t.Fatal(err)
+	}
+	var got bytes.Buffer
+	if n, err := r.CopyN(&got, 1_000_000); n != 1_000_000 || err != nil || !bytes.Equal(got.Bytes(), s.content[1000:1_001_000]) {
+		t.Errorf("%d bytes copied, or others: %v", n, err)
+	}
+	if _, err := r.Seek(2_900_000, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	before := contentIn(t, n)
+	got.Reset()
+	if n, err := r.CopyN(&got, 10); n != 10 || err != nil || !bytes.Equal(got.Bytes(), s.content[2_900_000:2_900_010]) {
+		t.Errorf("%d bytes copied, or others: %v", n, err)
+	}
+	if fetched := contentIn(t, n) - before; fetched > 3*8000 {
+		t.Errorf("10 bytes cost %d bytes of content", fetched)
+	}
+	if n, err := r.CopyN(io.Discard, 1<<40); n != 99_990 || err != nil {
+		t.Errorf("%d bytes to the end: %v", n, err)
+	}
+	if n, err := r.CopyN(io.Discard, 1); n != 0 || err != nil {
+		t.Errorf("%d bytes behind the end: %v", n, err)
+	}
+	if _, err := r.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	if _, err := r.CopyN(brokenWriter{broken}, 10); !errors.Is(err, broken) || r.Err() != nil {
+		t.Errorf("a writer that fails: %v, and the reader says %v", err, r.Err())
 	}
 }

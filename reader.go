@@ -58,6 +58,40 @@ func (r *Reader) Read(p []byte) (int, error) {
 	}
 }
 
+// CopyN writes the next n bytes to w, fewer if the object ends, and returns how many it wrote. It is io.CopyN without a copy
+// between, and asks for nothing beyond. Err is nil if it was w that failed.
+func (r *Reader) CopyN(w io.Writer, n int64) (int64, error) {
+	switch {
+	case r.closed:
+		return 0, fs.ErrClosed
+	case r.err != nil:
+		return 0, r.err
+	}
+	r.halt()
+	n = max(0, min(n, r.o.Size()-r.at))
+	count := &countWriter{w: w}
+	err := r.o.WriteRange(r.ctx, count, min(r.at, r.o.Size()), n)
+	r.at += count.n
+	if count.err == nil {
+		r.err = err
+	}
+	return count.n, err
+}
+
+// countWriter counts what it passes on, and keeps the error.
+type countWriter struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	c.err = err
+	return n, err
+}
+
 // start has what comes next fetched, up to where the reading is going to end.
 func (r *Reader) start() {
 	end := r.o.Size()

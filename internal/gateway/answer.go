@@ -55,6 +55,18 @@ func (a *answer) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// ReadFrom implements io.ReaderFrom for http.ServeContent: a part of an object comes without a copy between.
+func (a *answer) ReadFrom(src io.Reader) (int64, error) {
+	if part, ok := src.(*io.LimitedReader); ok {
+		if r, ok := part.R.(*mars.Reader); ok {
+			n, err := r.CopyN(a, part.N)
+			part.N -= n
+			return n, err
+		}
+	}
+	return io.Copy(struct{ io.Writer }{a}, src)
+}
+
 // begin sends the header.
 func (a *answer) begin() {
 	if !a.began {

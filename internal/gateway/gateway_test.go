@@ -181,7 +181,7 @@ func TestDirectory(t *testing.T) {
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "big", random(30_000_000))
-	s := newStage(t, dir, Options{Stall: 500 * time.Millisecond})
+	s := newStage(t, dir, Options{Stall: time.Second})
 
 	// In the middle: the client has taken a part when the producer ends.
 	r, err := http.Get(s.url + "/site/data/big")
