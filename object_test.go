@@ -160,9 +160,9 @@ func TestReaderUntil(t *testing.T) {
 
 // TestSlowReader: what is asked for ahead of a reader who takes his time is bounded, and nothing gives up on him.
 func TestSlowReader(t *testing.T) {
-	s := newSite(t, 40_000_000)
+	s := newSite(t, 20_000_000)
 	n, _ := consumerVia(t, s.addr)
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: 1500 * time.Millisecond})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestSlowReader(t *testing.T) {
 	if _, err := r.Read(p); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(4 * time.Second) // longer than the stall
+	time.Sleep(2500 * time.Millisecond) // longer than the stall
 	if got := contentIn(t, n); got > 10_000_000 {
 		t.Errorf("a reader who took one byte has %d fetched", got)
 	}

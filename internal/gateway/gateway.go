@@ -38,6 +38,7 @@ type Gateway struct {
 	room    chan struct{} // a token per request that is being answered
 	log     *slog.Logger
 	now     func() time.Time
+	wait    time.Duration // for a turn
 }
 
 // queueTime is how long a request waits for its turn when too many are being answered.
@@ -51,7 +52,7 @@ func New(n *mars.Node, o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		node: n, buckets: b, keys: make(map[string]string), stall: cmp.Or(o.Stall, 30*time.Second),
-		room: make(chan struct{}, cmp.Or(o.MaxRequests, 64)), log: o.Log, now: time.Now,
+		room: make(chan struct{}, cmp.Or(o.MaxRequests, 64)), log: o.Log, now: time.Now, wait: queueTime,
 	}
 	if g.log == nil {
 		g.log = slog.New(slog.DiscardHandler)
@@ -75,7 +76,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.fail(r, err)
 		return
 	}
-	timer := time.NewTimer(queueTime)
+	timer := time.NewTimer(g.wait)
 	defer timer.Stop()
 	select {
 	case g.room <- struct{}{}:

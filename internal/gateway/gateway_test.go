@@ -244,6 +244,25 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
+// TestTooManyRequests: who waits for his turn for long is told to come again.
+func TestTooManyRequests(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a", []byte("a"))
+	s := newStage(t, dir, Options{MaxRequests: 1})
+	s.gateway.wait = 20 * time.Millisecond
+	s.gateway.room <- struct{}{} // somebody is being answered
+	if got := s.ask(t, "GET", "/site/data/a"); got.StatusCode != 503 || got.Header.Get("Retry-After") != "1" {
+		t.Errorf("%s, %v", got.Status, got.Header)
+	}
+	if got := s.askRaw(t, "GET", "/site/data/a"); !strings.Contains(string(got.body), "<Code>SlowDown</Code>") {
+		t.Errorf("to a client of S3: %s", got.body)
+	}
+	<-s.gateway.room
+	if got := s.ask(t, "GET", "/site/data/a"); got.StatusCode != 200 {
+		t.Errorf("afterwards: %s", got.Status)
+	}
+}
+
 // TestStrangersOfABrowser: without keys a page of another site that lets a name of its own point at this host reads nothing.
 func TestStrangersOfABrowser(t *testing.T) {
 	dir := t.TempDir()

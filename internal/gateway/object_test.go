@@ -30,3 +30,17 @@ func TestAnnounced(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAnnounced: whatever the header, what is announced lies behind where it begins and within the object.
+func FuzzAnnounced(f *testing.F) {
+	f.Add("bytes=0-9,-5", int64(1000), int64(0))
+	f.Add("bytes=5-", int64(10), int64(5))
+	f.Fuzz(func(t *testing.T, header string, size, from int64) {
+		if size < 0 || from < 0 {
+			return
+		}
+		if end := announced(header, size).until(from); end != 0 && (end <= from || end > size) {
+			t.Errorf("%q of %d bytes, from %d on: until %d", header, size, from, end)
+		}
+	})
+}
