@@ -108,8 +108,9 @@ var rooms = map[string]room{
 		internal: []string{"internal/scenario", "internal/bound"},
 		external: []string{"github.com/vishvananda", "github.com/cilium/ebpf", "golang.zx2c4.com/wireguard/tun", "golang.org/x/sys"},
 	},
-	"internal/report": {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
-	"cmd/mars":        {internal: []string{all}, external: []string{all}},
+	"internal/gateway": {internal: []string{root, "internal/wire"}, tests: []string{"internal/impair"}},
+	"internal/report":  {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
+	"cmd/mars":         {internal: []string{all}, external: []string{all}},
 
 	"acceptance": {external: []string{"golang.org/x/sys"}, tests: []string{root, "internal/wire", "internal/scenario", "internal/lab", "internal/report", "internal/impair"}},
 }
@@ -118,6 +119,7 @@ var rooms = map[string]room{
 var testLibraries = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "go.uber.org/goleak", "golang.org/x/tools",
 	"gonum.org/v1/gonum", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/crypto/blake2s",
+	"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 }
 
 // TestImports holds every Go file, whatever its build tags, to the import table.

@@ -71,7 +71,7 @@ func (e *Engine) Accept(now machine.Time, id ID, claimed func(chunk int64) bool)
 	e.now = now
 	if t := e.transfers[id]; t != nil && t.state == offered {
 		t.heard = now
-		t.accept(claimed)
+		t.accept(0, t.layout.Chunks(), claimed)
 		e.proceed(t)
 	}
 }
