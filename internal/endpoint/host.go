@@ -242,12 +242,12 @@ func (h *Host) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, m
 		return 0, machine.NotECT
 	}
 	n, ecn := f.conn.transmit(now, f.path, buf)
-	if n == 0 { // it may be another path's turn
-		h.touch(f.conn)
-	}
 	h.due = min(h.due, f.conn.deadline())
 	if last := len(h.hot) - 1; n == 0 && last >= 0 && h.hot[last] == id { // Ready needn't look again
 		h.hot, f.hot = h.hot[:last], false
+	}
+	if n == 0 { // it may be another path's turn
+		h.touch(f.conn)
 	}
 	return n, ecn
 }
