@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -275,5 +276,29 @@ func TestReaderCopies(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := r.CopyN(brokenWriter{broken}, 10); !errors.Is(err, broken) || r.Err() != nil {
 		t.Errorf("a writer that fails: %v, and the reader says %v", err, r.Err())
+	}
+}
+
+// TestOpenTrusts: an object is opened if who signed it may.
+func TestOpenTrusts(t *testing.T) {
+	dir := t.TempDir()
+	random(t, filepath.Join(dir, "object"), 1000)
+	producer := run(t, &Config{Listen: []FaceURI{local(0)}, Serve: []ServeConfig{{Dir: dir, Prefix: "/site"}}})
+	n := run(t, &Config{
+		Faces:  []FaceConfig{{Name: "up", To: local(producer.Addrs()[0].Port())}},
+		Routes: []RouteConfig{{Prefix: "/", Via: "up"}},
+	})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: Signers{Keys: []PublicKey{producer.Key()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if o.Signer() != producer.Key() {
+		t.Errorf("signed by %v", o.Signer())
+	}
+	for what, s := range map[string]Signers{"nothing said": {}, "another key": {Keys: []PublicKey{n.Key()}}} {
+		if _, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: s}); !errors.Is(err, ErrUntrusted) {
+			t.Errorf("%s: %v, want %v", what, err, ErrUntrusted)
+		}
 	}
 }
