@@ -16,11 +16,14 @@ import (
 	"mars/internal/impair"
 )
 
+// anybody may have signed what is read here: over a plain face no key is known.
+var anybody = Signers{Unsigned: true}
+
 // openObject opens "/site/object" at a consumer with a path to s.
 func openObject(t *testing.T, s *site) (*Node, *Object) {
 	t.Helper()
 	n, _ := consumerVia(t, s.addr)
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object"})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +47,12 @@ func TestOpenFails(t *testing.T) {
 	s := newSite(t, 1)
 	n, _ := consumerVia(t, s.addr)
 	for name, kind := range map[string]error{"/site/none": ErrNotFound, "/other/object": ErrNotFound, "not a name": ErrUsage, "": ErrUsage} {
-		if _, err := n.Open(t.Context(), OpenOptions{Name: name}); !errors.Is(err, kind) {
+		if _, err := n.Open(t.Context(), OpenOptions{Name: name, Signers: anybody}); !errors.Is(err, kind) {
 			t.Errorf("%q: %v, want %v", name, err, kind)
 		}
 	}
 	s.stop()
-	if _, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: 300 * time.Millisecond}); !errors.Is(err, ErrTimeout) {
+	if _, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody, Stall: 300 * time.Millisecond}); !errors.Is(err, ErrTimeout) {
 		t.Errorf("a silent producer: %v, want %v", err, ErrTimeout)
 	}
 }
@@ -163,7 +166,7 @@ func TestReaderUntil(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	s := newSite(t, 20_000_000)
 	n, _ := consumerVia(t, s.addr)
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: time.Second})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody, Stall: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +191,7 @@ func TestReaderSurvivesAPath(t *testing.T) {
 	s := newSite(t, 20_000_000)
 	a, b := proxyTo(t, s.addr, impair.Config{}), proxyTo(t, s.addr, impair.Config{})
 	n, _ := consumerVia(t, a.Addr(), b.Addr())
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object"})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody})
 	if err != nil {
 		t.Fatal(err)
 	}
