@@ -19,6 +19,8 @@ import (
 type OpenOptions struct {
 	// Name is the object's NDN URI, "/site/data/file.iso".
 	Name string
+	// Signers says who may sign the object; else opening fails with ErrUntrusted.
+	Signers Signers
 	// Stall is how long to wait without progress before ErrTimeout, at opening and at reading; 0: 30 s.
 	Stall time.Duration
 }
@@ -39,7 +41,7 @@ func (n *Node) Open(ctx context.Context, o OpenOptions) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := n.begin(fetch.Request{Name: name, Stall: machine.Time(o.Stall)}, &lookStore{})
+	t, err := n.begin(fetch.Request{Name: name, Stall: machine.Time(o.Stall), Trust: n.trusting(o.Signers)}, &lookStore{})
 	if err != nil {
 		return nil, fetchError(o.Name, err)
 	}
@@ -67,6 +69,9 @@ func (o *Object) Version() uint64 { return o.t.object().Version }
 
 // Digest is that of the manifest: it stands for every byte of the object.
 func (o *Object) Digest() wire.Digest { return o.t.object().Digest }
+
+// Signer is the key of who signed the object; the zero key: nobody.
+func (o *Object) Signer() PublicKey { return signer(o.t.object()) }
 
 // Modified is when the file was last changed, as its producer says: nothing verifies it. Zero: not known.
 func (o *Object) Modified() time.Time {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -15,11 +16,14 @@ import (
 	"mars/internal/impair"
 )
 
+// anybody may have signed what is read here: over a plain face no key is known.
+var anybody = Signers{Unsigned: true}
+
 // openObject opens "/site/object" at a consumer with a path to s.
 func openObject(t *testing.T, s *site) (*Node, *Object) {
 	t.Helper()
 	n, _ := consumerVia(t, s.addr)
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object"})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +47,12 @@ func TestOpenFails(t *testing.T) {
 	s := newSite(t, 1)
 	n, _ := consumerVia(t, s.addr)
 	for name, kind := range map[string]error{"/site/none": ErrNotFound, "/other/object": ErrNotFound, "not a name": ErrUsage, "": ErrUsage} {
-		if _, err := n.Open(t.Context(), OpenOptions{Name: name}); !errors.Is(err, kind) {
+		if _, err := n.Open(t.Context(), OpenOptions{Name: name, Signers: anybody}); !errors.Is(err, kind) {
 			t.Errorf("%q: %v, want %v", name, err, kind)
 		}
 	}
 	s.stop()
-	if _, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: 300 * time.Millisecond}); !errors.Is(err, ErrTimeout) {
+	if _, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody, Stall: 300 * time.Millisecond}); !errors.Is(err, ErrTimeout) {
 		t.Errorf("a silent producer: %v, want %v", err, ErrTimeout)
 	}
 }
@@ -162,7 +166,7 @@ func TestReaderUntil(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	s := newSite(t, 20_000_000)
 	n, _ := consumerVia(t, s.addr)
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Stall: time.Second})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody, Stall: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +191,7 @@ func TestReaderSurvivesAPath(t *testing.T) {
 	s := newSite(t, 20_000_000)
 	a, b := proxyTo(t, s.addr, impair.Config{}), proxyTo(t, s.addr, impair.Config{})
 	n, _ := consumerVia(t, a.Addr(), b.Addr())
-	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object"})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: anybody})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,5 +279,29 @@ func TestReaderCopies(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := r.CopyN(brokenWriter{broken}, 10); !errors.Is(err, broken) || r.Err() != nil {
 		t.Errorf("a writer that fails: %v, and the reader says %v", err, r.Err())
+	}
+}
+
+// TestOpenTrusts: an object is opened if who signed it may.
+func TestOpenTrusts(t *testing.T) {
+	dir := t.TempDir()
+	random(t, filepath.Join(dir, "object"), 1000)
+	producer := run(t, &Config{Listen: []FaceURI{local(0)}, Serve: []ServeConfig{{Dir: dir, Prefix: "/site"}}})
+	n := run(t, &Config{
+		Faces:  []FaceConfig{{Name: "up", To: local(producer.Addrs()[0].Port())}},
+		Routes: []RouteConfig{{Prefix: "/", Via: "up"}},
+	})
+	o, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: Signers{Keys: []PublicKey{producer.Key()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	if o.Signer() != producer.Key() {
+		t.Errorf("signed by %v", o.Signer())
+	}
+	for what, s := range map[string]Signers{"nothing said": {}, "another key": {Keys: []PublicKey{n.Key()}}} {
+		if _, err := n.Open(t.Context(), OpenOptions{Name: "/site/object", Signers: s}); !errors.Is(err, ErrUntrusted) {
+			t.Errorf("%s: %v, want %v", what, err, ErrUntrusted)
+		}
 	}
 }

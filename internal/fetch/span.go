@@ -24,8 +24,8 @@ func (e *Engine) StartSpan(now machine.Time, of ID, s Span) (ID, bool) {
 	}
 	e.lastID++
 	t := &transfer{
-		id: e.lastID, name: o.name, ahead: s.MaxAhead, stall: cmp.Or(s.Stall, e.cfg.Stall), heard: now, askAt: machine.Never,
-		version: o.version, digest: o.digest, mtime: o.mtime, layout: o.layout, chunks: o.chunks, segments: o.segments,
+		id: e.lastID, name: o.name, ahead: s.MaxAhead, trust: o.trust, stall: cmp.Or(s.Stall, e.cfg.Stall), heard: now, askAt: machine.Never,
+		version: o.version, digest: o.digest, mtime: o.mtime, author: o.author, layout: o.layout, chunks: o.chunks, segments: o.segments,
 		tree: o.tree.Fork(),
 	}
 	e.transfers[t.id] = t

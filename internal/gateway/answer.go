@@ -106,7 +106,7 @@ func problemOf(err error) *problem {
 		p.status, p.code = http.StatusBadRequest, "InvalidArgument"
 	case errors.Is(err, mars.ErrTimeout), errors.Is(err, mars.ErrDeadline):
 		p.status, p.code = http.StatusGatewayTimeout, "RequestTimeout"
-	case errors.Is(err, mars.ErrIntegrity):
+	case errors.Is(err, mars.ErrIntegrity), errors.Is(err, mars.ErrUntrusted):
 		p.status = http.StatusBadGateway
 	case errors.Is(err, mars.ErrAuth):
 		p.status, p.code = http.StatusForbidden, "AccessDenied"

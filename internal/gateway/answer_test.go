@@ -18,6 +18,7 @@ func TestProblems(t *testing.T) {
 		{mars.ErrTimeout, 504, "RequestTimeout"},
 		{mars.ErrDeadline, 504, "RequestTimeout"},
 		{mars.ErrIntegrity, 502, "InternalError"},
+		{mars.ErrUntrusted, 502, "InternalError"},
 		{mars.ErrChanged, 503, "ServiceUnavailable"},
 		{mars.ErrBusy, 503, "ServiceUnavailable"},
 		{mars.ErrQuota, 503, "ServiceUnavailable"},
