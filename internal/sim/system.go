@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mars/cc"
+	"mars/internal/channel"
 	"mars/internal/endpoint"
 	"mars/internal/fetch"
 	"mars/internal/foreign"
@@ -176,7 +177,7 @@ func (b *builder) plain(i int) bool {
 func (b *builder) addHost(i int) {
 	n := &b.w.Nodes[i]
 	h := host{name: n.Name}
-	random := stream(b.seed, "node:"+n.Name)
+	random := channel.Stream(b.seed, "node:"+n.Name)
 	id := random.Uint64()
 	b.ids = append(b.ids, id)
 	b.nodes, b.consumers, b.producers = append(b.nodes, nil), append(b.consumers, nil), append(b.producers, nil)
