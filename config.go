@@ -50,7 +50,15 @@ type Config struct {
 	// asks goes there, and what it serves is registered there. Listen, Faces and Routes stay empty.
 	Attach string `yaml:"-"`
 
+	Study StudyConfig `yaml:"-"`
+
 	where map[string]position // of every value that came from a file or the environment, by key
+}
+
+// StudyConfig is for measurements (mars lab); a file or the environment can't set it.
+type StudyConfig struct {
+	Dilation float64 // real time ÷ the node's time; 0: 1
+	Wait     bool    // a new flow asks for Data only when its discovery has ended, as in the paper's evaluation
 }
 
 // NodeConfig is about the node itself.

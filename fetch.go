@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +38,9 @@ type FetchOptions struct {
 	EndpointCC string
 	// Signers says who may sign the object; else the fetch fails with ErrUntrusted.
 	Signers Signers
-	// Progress, if set, is called about ten times a second, and at the end.
+	// Progress, if set, is called every so often, and at the end.
 	Progress func(Progress)
+	Every    time.Duration // of Progress; 0: 100 ms. Not of FetchPlain
 	// Discarded, if set, is told why the remains of an earlier fetch were of no use.
 	Discarded func(reason error)
 }
@@ -101,7 +103,7 @@ func (n *Node) Fetch(ctx context.Context, o FetchOptions) (*FetchResult, error) 
 		} else {
 			st = &fileStore{dest: o.File, fresh: o.Fresh, sum: o.SHA256, discarded: o.Discarded}
 		}
-		if err := n.fetchOne(ctx, start, req, st, res, o.Progress); err != nil {
+		if err := n.fetchOne(ctx, start, req, st, res, o); err != nil {
 			return fetchError(o.Name, err)
 		}
 		return nil
@@ -125,7 +127,7 @@ func objectName(uri string) (wire.Name, error) {
 }
 
 // fetchOne runs one fetch from start to end, and tells how far it is.
-func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request, st store, res *FetchResult, progress func(Progress)) error {
+func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request, st store, res *FetchResult, o FetchOptions) error {
 	t, err := n.begin(req, st)
 	if err != nil {
 		return err
@@ -137,7 +139,7 @@ func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request,
 	go func() { ended <- t.run(runCtx) }()
 
 	res.Size = -1
-	tick := time.NewTicker(progressEvery)
+	tick := time.NewTicker(cmp.Or(o.Every, progressEvery))
 	defer tick.Stop()
 	for over := false; !over; {
 		select {
@@ -158,8 +160,8 @@ func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request,
 				res.Resumed = res.Size
 			}
 		}
-		if progress != nil {
-			progress(res.Progress)
+		if o.Progress != nil {
+			o.Progress(res.Progress)
 		}
 	}
 	return err

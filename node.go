@@ -82,6 +82,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	}
 	fc := forward.Config{
 		Seed: seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay, Application: cfg.Attach != "",
+		DataAfterDiscovery: cfg.Study.Wait,
 	}
 	if cfg.Node.Strategy == StrategyBestRoute || fc.Application {
 		fc.Strategy = forward.BestRoute
@@ -97,7 +98,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err := n.identify(key, members); err != nil {
 		return nil, err
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Accept: func(netip.AddrPort) (machine.Face, bool) {
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: func(netip.AddrPort) (machine.Face, bool) {
 		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
 	}})
 	if cfg.Node.Routing.On() && !fc.Application {

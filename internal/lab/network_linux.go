@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mars/internal/machine"
 	"mars/internal/scenario"
 )
 
@@ -98,6 +97,7 @@ func (n *network) addHost(i int) error {
 			"net.ipv4.ip_forward":                forwards,
 			"net.ipv4.conf.all.rp_filter":        "0",
 			"net.ipv4.conf.default.rp_filter":    "0",
+			"net.ipv4.tcp_no_metrics_save":       "1", // a run learns nothing from the one before
 			"net.ipv6.conf.all.disable_ipv6":     "1",
 			"net.ipv6.conf.default.disable_ipv6": "1",
 		}),
@@ -154,16 +154,6 @@ func (n *network) addLinks(seed uint64) (devices []int, err error) {
 		}
 	}
 	return devices, nil
-}
-
-// reseed makes all links begin anew for a run with another seed.
-func (n *network) reseed(seed uint64) error {
-	return n.emulator.do(func(machine.Time) {
-		for _, p := range n.pipes {
-			p.reseed(seed)
-			p.counts = counts{}
-		}
-	})
 }
 
 // close removes everything.

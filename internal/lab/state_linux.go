@@ -133,14 +133,6 @@ func (s *state) remove() error {
 	return os.Remove(s.path)
 }
 
-// Cleaned says what Clean has found.
-type Cleaned struct {
-	Labs       int      // that had not come to their end
-	Namespaces []string // removed
-	Processes  []int    // ended
-	Running    []int    // labs that run and were left alone
-}
-
 // Clean removes what killed labs left: processes, namespaces with all interfaces and settings in them, directories.
 func Clean() (Cleaned, error) {
 	var c Cleaned
