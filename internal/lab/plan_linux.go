@@ -316,8 +316,13 @@ func (p *plan) announce(producer int, addrs []netip.Addr) {
 // install tells the kernel what the plan needs.
 func (p *plan) install() error { return p.tell(p.lines) }
 
-// uninstall takes it back.
-func (p *plan) uninstall() error { return p.tell(p.undo) }
+// uninstall takes it back, the last first: routes go before the addresses that they send from.
+func (p *plan) uninstall() error {
+	for _, lines := range p.undo {
+		slices.Reverse(lines)
+	}
+	return p.tell(p.undo)
+}
 
 func (p *plan) tell(lines [][]string) error {
 	for host, batch := range lines {
