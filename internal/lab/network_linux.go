@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 
 	"golang.org/x/sys/unix"
 
@@ -20,6 +21,20 @@ type network struct {
 	emulator *emulator
 	pipes    []*pipe // 2·link from A to B, 2·link+1 from B to A
 	dir      string  // for files of the processes
+	resume   func()  // ends quiet
+}
+
+// quiet keeps Go's runtime from stopping the emulator's thread: it comes back from every wait to ask the scheduler for a place, of
+// which there must be one more than threads, and a collection would have it wait for threads that have no priority. Memory is
+// collected between runs. It returns what undoes that.
+func quiet() (resume func()) {
+	places := runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 8))
+	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(2<<30)
+	return func() {
+		runtime.GOMAXPROCS(places)
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }
 
 // Check says why this system can't have a lab; nil: it can.
@@ -42,9 +57,7 @@ func newNetwork(w *scenario.World, seed uint64, dilation float64) (n *network, e
 	if err != nil {
 		return nil, err
 	}
-	// The emulator's thread comes back from every wait to ask Go's scheduler for a place: there must be one more than threads.
-	runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 8))
-	n = &network{w: w, state: s}
+	n = &network{w: w, state: s, resume: quiet()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
@@ -161,5 +174,6 @@ func (n *network) close() error {
 	if n.emulator != nil {
 		n.emulator.close()
 	}
+	n.resume()
 	return n.state.remove()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ const patience = 20 * time.Second
 
 // play runs one system once.
 func (n *network) play(ctx context.Context, s system, seed uint64, opt Options) (o outcome, err error) {
+	runtime.GC()
 	if err := n.reset(seed); err != nil {
 		return o, err
 	}
