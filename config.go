@@ -3,6 +3,7 @@ package mars
 import (
 	"errors"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,7 +59,9 @@ type Config struct {
 // StudyConfig is for measurements (mars lab); a file or the environment can't set it.
 type StudyConfig struct {
 	Dilation float64 // real time ÷ the node's time; 0: 1
-	Wait     bool    // a new flow asks for Data only when its discovery has ended, as in the paper's evaluation
+	// GuestRates is what the links toward neighbours that dial this node carry, by their addresses; others have Node.GuestRate.
+	GuestRates map[netip.Addr]Rate
+	Wait       bool // a new flow asks for Data only when its discovery has ended, as in the paper's evaluation
 }
 
 // NodeConfig is about the node itself.

@@ -98,8 +98,12 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err := n.identify(key, members); err != nil {
 		return nil, err
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: func(netip.AddrPort) (machine.Face, bool) {
-		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: func(from netip.AddrPort) (machine.Face, bool) {
+		rate, ok := cfg.Study.GuestRates[from.Addr().Unmap()]
+		if !ok {
+			rate = cfg.Node.GuestRate
+		}
+		return machine.Face{MTU: DefaultMTU, Rate: rate.BytesPerSecond()}, true
 	}})
 	if cfg.Node.Routing.On() && !fc.Application {
 		judge := &heralds{admit: n.membership.policy.Admit, others: len(cfg.Operators) == 0}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -51,9 +52,16 @@ func (h *labNode) config() (*mars.Config, error) {
 	c := &mars.Config{
 		Node: mars.NodeConfig{
 			Name: h.Host, Role: h.Node.Role, Strategy: h.Node.Strategy, Key: h.Node.Key, Routing: "false",
-			GuestRate: mars.Rate(h.Node.GuestRate), Socket: mars.SocketNone,
+			Socket: mars.SocketNone,
 		},
-		Study: mars.StudyConfig{Dilation: h.Dilation, Wait: h.Node.Wait},
+		Study: mars.StudyConfig{Dilation: h.Dilation, Wait: h.Node.Wait, GuestRates: map[netip.Addr]mars.Rate{}},
+	}
+	for text, rate := range h.Node.Guests { // order: a map again
+		addr, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, err
+		}
+		c.Study.GuestRates[addr] = mars.Rate(rate)
 	}
 	if !h.Node.Detours {
 		c.Node.Detours = "false"

@@ -40,15 +40,15 @@ type Fetch struct {
 
 // NodeJob is how a MARS node is set up; as mars.Config.
 type NodeJob struct {
-	Role      string  `json:"role"`
-	Strategy  string  `json:"strategy"`
-	Key       string  `json:"key"`
-	Listen    string  `json:"listen,omitempty"`
-	GuestRate float64 `json:"guest_rate,omitempty"` // bit/s
-	Prefix    string  `json:"prefix,omitempty"`     // of what it serves
-	Detours   bool    `json:"detours"`
-	Wait      bool    `json:"wait"` // Data wait for discovery
-	Faces     []Face  `json:"faces,omitempty"`
+	Role     string             `json:"role"`
+	Strategy string             `json:"strategy"`
+	Key      string             `json:"key"`
+	Listen   string             `json:"listen,omitempty"`
+	Guests   map[string]float64 `json:"guests,omitempty"` // address of a neighbour that dials: bit/s of datagrams toward it
+	Prefix   string             `json:"prefix,omitempty"` // of what it serves
+	Detours  bool               `json:"detours"`
+	Wait     bool               `json:"wait"` // Data wait for discovery
+	Faces    []Face             `json:"faces,omitempty"`
 }
 
 // Face is a neighbour that a node dials, and the producers that it leads to.

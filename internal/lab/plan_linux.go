@@ -94,7 +94,7 @@ func (p *plan) nodes() error {
 			continue
 		}
 		j := p.job(i)
-		j.Node = &NodeJob{Role: "leaf", Strategy: "mars", Key: filepath.Join(p.n.dir, node.Name+".key"), Detours: p.s.detours, Wait: p.s.wait}
+		j.Node = &NodeJob{Role: "leaf", Strategy: "mars", Key: filepath.Join(p.n.dir, node.Name+".key"), Detours: p.s.detours, Wait: p.s.wait, Guests: map[string]float64{}}
 		if node.Role == scenario.Relay {
 			j.Node.Role = "relay"
 			if !node.MARS && !p.s.everyone {
@@ -106,9 +106,6 @@ func (p *plan) nodes() error {
 		}
 		if node.Role == scenario.Producer {
 			j.Node.Prefix = "/" + node.Name
-		}
-		if j.Node.Strategy == "mars" {
-			j.Node.GuestRate = p.guestRate(i)
 		}
 		if err := os.MkdirAll(j.Dir, 0o755); err != nil {
 			return err
@@ -126,23 +123,6 @@ func (p *plan) paths(flow int) int {
 		return 1
 	}
 	return len(oracle(p.n.w, flow))
-}
-
-// guestRate is what a host's links carry from it, in bit/s of datagrams, if all carry the same; else 0: the node then doesn't know.
-func (p *plan) guestRate(host int) float64 {
-	rate := 0.0
-	for i := range p.n.w.Links {
-		if l := &p.n.w.Links[i]; l.A != host && l.B != host {
-			continue
-		}
-		switch d := p.sends(i, host); {
-		case rate == 0:
-			rate = datagrams(d)
-		case rate != datagrams(d):
-			return 0
-		}
-	}
-	return rate
 }
 
 // datagrams is the rate of a direction without the headers of IP and UDP.
@@ -174,7 +154,9 @@ func (p *plan) neighbourFaces() {
 			for _, l := range p.nextLinks(host, dest) {
 				f := faces[[2]int{host, l.link}]
 				if f == nil {
-					f = p.face(host, l.link, peer(p.n.w, l.link, host), p.at(l.link, peer(p.n.w, l.link, host)), p.at(l.link, host))
+					to := peer(p.n.w, l.link, host)
+					f = p.face(host, l.link, to, p.at(l.link, to), p.at(l.link, host))
+					p.knows(to, func() { p.jobs[to].Node.Guests[f.Local] = datagrams(p.sends(l.link, to)) })
 					faces[[2]int{host, l.link}] = f
 				}
 				f.Routes["/"+p.n.w.Nodes[dest].Name] = l.hops
@@ -210,15 +192,20 @@ func (p *plan) nextLinks(host, dest int) (all []nextLink) {
 	return all
 }
 
+// knows does f if a host knows the rates of its links: best-route relays don't.
+func (p *plan) knows(host int, f func()) {
+	if p.jobs[host].Node.Strategy == "mars" {
+		f()
+	}
+}
+
 // face is one that host dials by a link.
 func (p *plan) face(host, link, to int, addr, local netip.Addr) *Face {
 	f := &Face{
 		Name: fmt.Sprintf("%s.%d", p.n.w.Nodes[to].Name, link), Local: local.String(), Routes: map[string]int{},
 		To: fmt.Sprintf("udp4://%s@%v:%d", p.key(to), addr, nodePort),
 	}
-	if p.jobs[host].Node.Strategy == "mars" {
-		f.Rate = datagrams(p.sends(link, host))
-	}
+	p.knows(host, func() { f.Rate = datagrams(p.sends(link, host)) })
 	return f
 }
 
@@ -241,6 +228,7 @@ func (p *plan) directFaces() {
 			face := p.face(f.Consumer, r[0], f.Producer, s, c)
 			face.Name = fmt.Sprintf("%s.%d", p.n.w.Nodes[f.Producer].Name, r[0])
 			face.Routes["/"+p.n.w.Nodes[f.Producer].Name] = 1
+			p.jobs[f.Producer].Node.Guests[c.String()] = datagrams(p.sends(r[len(r)-1], f.Producer))
 			p.jobs[f.Consumer].Node.Faces = append(p.jobs[f.Consumer].Node.Faces, *face)
 		}
 	}

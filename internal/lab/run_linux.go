@@ -139,7 +139,7 @@ func (r *round) start(ctx context.Context) error {
 	}
 	r.began = time.Now().Add(100 * time.Millisecond)
 	for _, w := range r.workers {
-		if err := w.tell(r.began.UnixNano()); err != nil {
+		if err := w.begin(r.began); err != nil {
 			return errors.Join(err, w.why())
 		}
 	}
@@ -355,7 +355,7 @@ func (r *round) end() {
 	}
 	for _, w := range r.workers {
 		w.end()
-		r.o.cpu += w.cpu
+		r.o.cpu += max(w.used, 0)
 	}
 	close(done)
 	r.n.state.Processes = nil

@@ -39,17 +39,22 @@ type process struct {
 
 // processOf looks a process up; false: there is none, or it has ended.
 func processOf(pid int) (process, bool) {
+	fields := statOf(pid)
+	if len(fields) < 20 || fields[0] == "Z" {
+		return process{}, false
+	}
+	start, err := strconv.ParseInt(fields[19], 10, 64)
+	return process{pid, start}, err == nil
+}
+
+// statOf are the fields of /proc/PID/stat from the third on (proc(5)); nil: there is no such process.
+func statOf(pid int) []string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return process{}, false
+		return nil
 	}
-	_, rest, ok := strings.Cut(string(text), ") ") // a name may hold spaces
-	fields := strings.Fields(rest)
-	if !ok || len(fields) < 20 || fields[0] == "Z" {
-		return process{}, false
-	}
-	start, err := strconv.ParseInt(fields[19], 10, 64) // proc(5): field 22
-	return process{pid, start}, err == nil
+	_, rest, _ := strings.Cut(string(text), ") ") // a name may hold spaces
+	return strings.Fields(rest)
 }
 
 func (p process) alive() bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -19,7 +20,7 @@ type worker struct {
 	in    *os.File
 	ended chan struct{}
 	notes strings.Builder // of stderr; valid when ended is closed
-	cpu   float64
+	used  float64         // processor seconds: first until it began, then since
 }
 
 // toldEvent is an Event of one of the workers; nil: it has ended.
@@ -64,7 +65,7 @@ func (n *network) startWorker(binary, host string, j *Job, env []string, events 
 		}
 		_ = w.cmd.Wait() // how it ended is in ProcessState
 		s := w.cmd.ProcessState
-		w.cpu = (s.UserTime() + s.SystemTime()).Seconds()
+		w.used = (s.UserTime() + s.SystemTime()).Seconds() - w.used
 		close(w.ended)
 		events <- toldEvent{w, nil}
 	}()
@@ -77,6 +78,16 @@ func (w *worker) tell(v any) error {
 		_, err = w.in.Write(append(text, '\n'))
 	}
 	return err
+}
+
+// begin tells the process when to begin; what it has used until now isn't counted.
+func (w *worker) begin(at time.Time) error {
+	if fields := statOf(w.cmd.Process.Pid); len(fields) > 12 {
+		user, _ := strconv.ParseFloat(fields[11], 64)
+		system, _ := strconv.ParseFloat(fields[12], 64)
+		w.used = (user + system) / 100 // clock ticks, of which there are 100 to the second on every Linux
+	}
+	return w.tell(at.UnixNano())
 }
 
 // end has the process end, and waits for it.
