@@ -78,3 +78,22 @@ func shortest(w *scenario.World, flow int) [][]int {
 	}
 	return bound.Paths(w, flow, 1)
 }
+
+// objectDirections tells which directions carry objects: those that lead toward a consumer on one of a flow's routes.
+func objectDirections(w *scenario.World) []bool {
+	heavy := make([]bool, 2*len(w.Links))
+	for i := range w.Flows {
+		for _, route := range oracle(w, i) {
+			at := w.Flows[i].Consumer
+			for _, l := range route {
+				if w.Links[l].A == at {
+					heavy[2*l+1] = true // from B to A, where the consumer is nearer
+				} else {
+					heavy[2*l] = true
+				}
+				at = peer(w, l, at)
+			}
+		}
+	}
+	return heavy
+}

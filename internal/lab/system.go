@@ -58,7 +58,7 @@ func findSystem(name string) (system, error) {
 	if n, rest, ok := strings.Cut(base, "x"); ok && rest == "TCP" {
 		k, err := strconv.Atoi(n)
 		if err != nil || k < 1 || k > 256 {
-			return system{}, fmt.Errorf("%q: %q is not a number of connections from 1 to 256", name, n)
+			return system{}, fmt.Errorf("%w: %q: %q is not a number of connections from 1 to 256", ErrNothing, name, n)
 		}
 		base, count = rest, k
 	}
@@ -78,7 +78,7 @@ func findSystem(name string) (system, error) {
 				return s, nil
 			}
 		}
-		return system{}, fmt.Errorf("%q: the lab has the congestion controls %s", name, strings.Join(controls, ", "))
+		return system{}, fmt.Errorf("%w: %q: the lab has the congestion controls %s", ErrNothing, name, strings.Join(controls, ", "))
 	}
-	return system{}, fmt.Errorf("no system %q in the lab: there are %s; those of endpoints may name their congestion control, as in TCP:bbr", name, strings.Join(Systems(), ", "))
+	return system{}, fmt.Errorf("%w: no system %q in the lab: there are %s; those of endpoints may name their congestion control, as in TCP:bbr", ErrNothing, name, strings.Join(Systems(), ", "))
 }
