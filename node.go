@@ -98,13 +98,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err := n.identify(key, members); err != nil {
 		return nil, err
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: func(from netip.AddrPort) (machine.Face, bool) {
-		rate, ok := cfg.Study.GuestRates[from.Addr().Unmap()]
-		if !ok {
-			rate = cfg.Node.GuestRate
-		}
-		return machine.Face{MTU: DefaultMTU, Rate: rate.BytesPerSecond()}, true
-	}})
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: cfg.guestFace})
 	if cfg.Node.Routing.On() && !fc.Application {
 		judge := &heralds{admit: n.membership.policy.Admit, others: len(cfg.Operators) == 0}
 		announcer.Certificate = func() []byte { return n.membership.shown }
@@ -127,6 +121,15 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// guestFace is the face of a neighbour that dials; all may.
+func (c *Config) guestFace(from netip.AddrPort) (machine.Face, bool) {
+	rate, ok := c.Study.GuestRates[from.Addr().Unmap()]
+	if !ok {
+		rate = c.Node.GuestRate
+	}
+	return machine.Face{MTU: DefaultMTU, Rate: rate.BytesPerSecond()}, true
 }
 
 // open opens sockets and directories, and installs the routes.

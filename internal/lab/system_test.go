@@ -15,8 +15,11 @@ func TestFindSystem(t *testing.T) {
 		name, protocol, control string
 		count                   int
 	}{
-		{"TCP", "tcp", "cubic", 1}, {"TCP:bbr", "tcp", "bbr", 1}, {"8xTCP:reno", "tcp", "reno", 8},
-		{"MPTCP-Oracle:bbr", "mptcp", "bbr", 1}, {"MARS", "", "cubic", 0},
+		{"TCP", "tcp", "cubic", 1},
+		{"TCP:bbr", "tcp", "bbr", 1},
+		{"8xTCP:reno", "tcp", "reno", 8},
+		{"MPTCP-Oracle:bbr", "mptcp", "bbr", 1},
+		{"MARS", "", "cubic", 0},
 	} {
 		s, err := findSystem(c.name)
 		if err != nil || s.name != c.name || s.stream.Protocol != c.protocol || s.stream.Control != c.control || s.stream.Count != c.count {
@@ -39,8 +42,11 @@ func TestFindSystem(t *testing.T) {
 func diamond() *scenario.World {
 	d := scenario.Direction{Rate: 10e6, Packets: 100, MTU: 1500}
 	w := &scenario.World{Nodes: []scenario.Node{
-		{Name: "con", Role: scenario.Consumer}, {Name: "a", Role: scenario.Relay}, {Name: "b", Role: scenario.Relay},
-		{Name: "c", Role: scenario.Relay}, {Name: "pro", Role: scenario.Producer},
+		{Name: "con", Role: scenario.Consumer},
+		{Name: "a", Role: scenario.Relay},
+		{Name: "b", Role: scenario.Relay},
+		{Name: "c", Role: scenario.Relay},
+		{Name: "pro", Role: scenario.Producer},
 	}}
 	for _, l := range [][2]int{{0, 1}, {0, 2}, {1, 4}, {2, 3}, {3, 4}, {1, 2}} {
 		w.Links = append(w.Links, scenario.Link{A: l[0], B: l[1], AB: d, BA: d})
