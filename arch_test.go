@@ -109,7 +109,7 @@ var rooms = map[string]room{
 	},
 	"internal/lab": {
 		internal: []string{"internal/machine", "internal/scenario", "internal/bound", "internal/channel"},
-		external: []string{"golang.org/x/sys"},
+		external: []string{"golang.org/x/sys", "github.com/quic-go/quic-go"},
 	},
 	"internal/report": {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
 	"cmd/mars":        {internal: []string{all}, external: []string{all}},

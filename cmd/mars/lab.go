@@ -86,7 +86,7 @@ func (f *labFlags) run(c *cobra.Command, file string) error {
 		return &mars.Error{Op: "run the lab", Err: err, Next: "choose a directory that you may write to"}
 	}
 	opt := lab.Options{
-		Binary: self, Env: []string{"MARS_NODE_SOCKET=none", "MARS_CONFIG="}, Systems: f.systems, Seeds: s.Seeds, Points: points,
+		Binary: self, Env: []string{"MARS_NODE_SOCKET=none", "MARS_CONFIG=", "QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING=true"}, Systems: f.systems, Seeds: s.Seeds, Points: points,
 		Dilation: f.dilation, Anyway: f.anyway,
 	}
 	if f.seeds > 0 {

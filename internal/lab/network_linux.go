@@ -107,6 +107,7 @@ func (n *network) addHost(i int) error {
 	return errors.Join(
 		ip(name, "link set lo up"),
 		sysctl(name, map[string]string{
+			"net.mptcp.add_addr_timeout":         "1", // s: an address whose announcement is lost is announced again; usually after 120
 			"net.ipv4.ip_forward":                forwards,
 			"net.ipv4.conf.all.rp_filter":        "0",
 			"net.ipv4.conf.default.rp_filter":    "0",

@@ -46,7 +46,7 @@ func (n *network) play(ctx context.Context, s system, seed uint64, opt Options) 
 		return o, err
 	}
 	defer func() { err = errors.Join(err, p.uninstall()) }()
-	r := &round{n: n, p: p, opt: opt, events: make(chan toldEvent, 256), o: &o}
+	r := &round{n: n, p: p, opt: opt, events: make(chan toldEvent, 256), o: &o, sent: map[string]segments{}}
 	o.run.Seed = seed
 	for i := range n.w.Flows {
 		f := &n.w.Flows[i]
@@ -56,15 +56,17 @@ func (n *network) play(ctx context.Context, s system, seed uint64, opt Options) 
 	if err := r.start(ctx); err != nil {
 		return o, err
 	}
-	before, segments := processorTimes(), r.segments()
+	before, sent := processorTimes(), r.segments()
 	if err := r.watch(ctx); err != nil {
 		return o, err
 	}
 	if busy := processorTimes().busySince(before); busy > maxBusy {
 		o.invalid = append(o.invalid, fmt.Sprintf("the processors were %.0f%% busy", busy*100))
 	}
-	r.judge(segments)
-	return o, r.count()
+	err = r.count()
+	r.end()
+	r.judge(sent)
+	return o, err
 }
 
 // maxBusy is how busy processors may be, 0…1, for a run to count.
@@ -99,7 +101,7 @@ type round struct {
 	events  chan toldEvent
 	o       *outcome
 	began   time.Time
-	ending  bool
+	sent    map[string]segments // that hosts told of
 }
 
 // start starts all processes, waits until they are ready and has them begin at the same moment.
@@ -194,6 +196,8 @@ func (r *round) watch(ctx context.Context) error {
 			case e.Event.Event == "flow":
 				r.flow(e.Event)
 				left--
+			case e.Event.Event == "sent":
+				r.tellsSent(e)
 			case e.Event.Event == "failed":
 				r.opt.Log("%s: %s", e.from.job.Host, e.Why)
 				left--
@@ -240,6 +244,9 @@ func (r *round) judge(before map[int]segments) {
 		return
 	}
 	for producer, after := range r.segments() { // order: each has its own flows
+		if r.p.s.stream.Protocol == "quic" {
+			after, before[producer] = r.sent[r.n.w.Nodes[producer].Name], segments{}
+		}
 		var own []*scenario.FlowResult
 		for i := range r.n.w.Flows {
 			if r.n.w.Flows[i].Producer == producer {
@@ -264,7 +271,13 @@ func (r *round) wanted(flow int) int {
 	return 0
 }
 
-// segments are what a host's TCP has sent so far (RFC 4022: tcpOutSegs, without those sent again, and tcpRetransSegs).
+// tellsSent adds up what a host's connections sent.
+func (r *round) tellsSent(e toldEvent) {
+	sum := r.sent[e.from.job.Host]
+	r.sent[e.from.job.Host] = segments{sum.sent + e.Requests + e.Resent, sum.resent + e.Resent}
+}
+
+// segments are what a host's TCP has sent so far (RFC 4022: tcpOutSegs and tcpRetransSegs), or its QUIC.
 type segments struct{ sent, resent int64 }
 
 // segments reads those of all producers.
@@ -340,12 +353,19 @@ func (r *round) count() error {
 
 // end ends all processes.
 func (r *round) end() {
-	done := make(chan struct{})
+	if r.workers == nil {
+		return
+	}
+	done, drained := make(chan struct{}), make(chan struct{})
 	go func() { // events of processes that end have nobody to go to
 		for {
 			select {
-			case <-r.events:
+			case e := <-r.events:
+				if e.Event != nil && e.Event.Event == "sent" {
+					r.tellsSent(e)
+				}
 			case <-done:
+				close(drained)
 				return
 			}
 		}
@@ -358,5 +378,7 @@ func (r *round) end() {
 		r.o.cpu += max(w.used, 0)
 	}
 	close(done)
+	<-drained
+	r.workers = nil
 	r.n.state.Processes = nil
 }

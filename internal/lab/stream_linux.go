@@ -35,23 +35,13 @@ func ServeStream(j Job, c *Console) error {
 	defer stop()
 	s := j.Stream
 	if len(j.Objects) > 0 {
-		l := net.ListenConfig{Control: s.prepare}
-		l.SetMultipathTCP(s.Protocol == "mptcp")
-		// To one address alone, other subflows couldn't be joined.
-		at, err := l.Listen(ctx, "tcp4", fmt.Sprintf("0.0.0.0:%d", s.Port))
-		if err != nil {
+		serve := s.serveTCP
+		if s.Protocol == "quic" {
+			serve = s.serveQUIC
+		}
+		if err := serve(ctx, c); err != nil {
 			return err
 		}
-		defer at.Close()
-		go func() {
-			for {
-				conn, err := at.Accept()
-				if err != nil {
-					return // closed
-				}
-				go answer(conn)
-			}
-		}()
 	}
 	begin, err := c.Begin()
 	if err != nil {
@@ -72,6 +62,38 @@ func ServeStream(j Job, c *Console) error {
 	return nil
 }
 
+// serveTCP answers one request per connection.
+func (s *Stream) serveTCP(ctx context.Context, _ *Console) error {
+	l := net.ListenConfig{Control: s.prepare}
+	l.SetMultipathTCP(s.Protocol == "mptcp")
+	// To one address alone, other subflows couldn't be joined.
+	at, err := l.Listen(ctx, "tcp4", fmt.Sprintf("0.0.0.0:%d", s.Port))
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, func() { at.Close() })
+	go func() {
+		for {
+			conn, err := at.Accept()
+			if err != nil {
+				return // closed
+			}
+			go answer(conn)
+		}
+	}()
+	return nil
+}
+
+// dial makes a connection.
+func (s *Stream) dial(ctx context.Context, addr string) (net.Conn, error) {
+	if s.Protocol == "quic" {
+		return dialQUIC(ctx, addr)
+	}
+	d := net.Dialer{Control: s.prepare, Timeout: time.Minute}
+	d.SetMultipathTCP(s.Protocol == "mptcp")
+	return d.DialContext(ctx, "tcp4", addr)
+}
+
 // prepare chooses the congestion control of a socket before it has a peer: subflows take it over.
 func (s *Stream) prepare(_, _ string, raw syscall.RawConn) error {
 	var failed error
@@ -85,7 +107,7 @@ func (s *Stream) prepare(_, _ string, raw syscall.RawConn) error {
 }
 
 // answer sends what a peer asks for.
-func answer(conn net.Conn) {
+func answer(conn io.ReadWriteCloser) {
 	defer conn.Close()
 	var request [16]byte
 	if _, err := io.ReadFull(conn, request[:]); err != nil {
@@ -139,9 +161,7 @@ func (s *Stream) fetch(ctx context.Context, j Job, f Fetch, begin time.Time) (Ev
 
 // part fetches the bytes from…to over one connection and checks them. It returns the number of subflows.
 func (s *Stream) part(ctx context.Context, addr string, from, to int64, came func(int)) (subflows int, err error) {
-	d := net.Dialer{Control: s.prepare, Timeout: time.Minute}
-	d.SetMultipathTCP(s.Protocol == "mptcp")
-	conn, err := d.DialContext(ctx, "tcp4", addr)
+	conn, err := s.dial(ctx, addr)
 	if err != nil {
 		return 0, err
 	}
@@ -172,11 +192,11 @@ func (s *Stream) part(ctx context.Context, addr string, from, to int64, came fun
 	return subflowsOf(conn), nil
 }
 
-// subflowsOf is the number of subflows of a connection: of plain TCP 1, of MPTCP that has fallen back to it too.
+// subflowsOf is the number of subflows of a connection: of MPTCP; others, and MPTCP that has fallen back to TCP, have one.
 func subflowsOf(conn net.Conn) int {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {
-		return 0
+		return 1
 	}
 	if multipath, err := tcp.MultipathTCP(); err != nil || !multipath {
 		return 1

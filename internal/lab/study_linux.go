@@ -266,7 +266,8 @@ func manifest(s *scenario.Scenario, opt Options) scenario.Manifest {
 		GOARCH: runtime.GOARCH, GOOS: runtime.GOOS, Encrypted: true, Notes: slices.Clone(s.Notes), Sysctls: map[string]string{},
 	}
 	m.Notes = append(m.Notes,
-		"Lab: faces of MARS are encrypted, TCP and MPTCP aren't. T95 is interpolated between looks 10 ms apart. Paths are faces that brought content, or subflows; times after discovery aren't known.",
+		"Lab: faces of MARS and QUIC are encrypted, TCP and MPTCP aren't. T95 is interpolated between looks 10 ms apart. Paths are faces that brought content, or subflows; times after discovery aren't known.",
+		"MPTCP in the lab: every address of the producer is announced, and again after 1 s without an echo (net.mptcp.add_addr_timeout); QUIC is quic-go, whose congestion control is Reno.",
 		"Kernel constants that time dilation doesn't stretch: TCP's least RTO (200 ms), delayed acknowledgements (40 ms), pacing of BBR's probes.")
 	var uts unix.Utsname
 	if unix.Uname(&uts) == nil {

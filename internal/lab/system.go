@@ -34,6 +34,7 @@ var systems = []system{
 	{name: "MARS-ENDPOINT-paper", mars: true, single: true, wait: true, routes: shortest},
 	{name: "MARS-everywhere-paper", mars: true, everyone: true, wait: true},
 	{name: "TCP", stream: Stream{Protocol: "tcp", Count: 1}, routes: shortest},
+	{name: "QUIC", stream: Stream{Protocol: "quic", Count: 1}, routes: shortest},
 	{name: "MPTCP-ECMP", stream: Stream{Protocol: "mptcp", Count: 1}, routes: shortest},
 	{name: "MPTCP-Oracle", stream: Stream{Protocol: "mptcp", Count: 1}, routes: oracle},
 }
@@ -55,7 +56,7 @@ const defaultControl = "cubic"
 func findSystem(name string) (system, error) {
 	base, control, named := strings.Cut(name, ":")
 	count := 1
-	if n, rest, ok := strings.Cut(base, "x"); ok && rest == "TCP" {
+	if n, rest, ok := strings.Cut(base, "x"); ok && (rest == "TCP" || rest == "QUIC") {
 		k, err := strconv.Atoi(n)
 		if err != nil || k < 1 || k > 256 {
 			return system{}, fmt.Errorf("%w: %q: %q is not a number of connections from 1 to 256", ErrNothing, name, n)
@@ -63,7 +64,7 @@ func findSystem(name string) (system, error) {
 		base, count = rest, k
 	}
 	for _, s := range systems {
-		if s.name != base || named && s.mars {
+		if s.name != base || named && (s.mars || s.stream.Protocol == "quic") {
 			continue
 		}
 		s.name, s.stream.Control = name, defaultControl
