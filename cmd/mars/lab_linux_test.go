@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"mars/internal/lab"
 	"mars/internal/scenario"
 )
@@ -59,6 +61,13 @@ func TestLab(t *testing.T) {
 	var r scenario.Result
 	if err := json.Unmarshal(stdout, &r); err != nil {
 		t.Fatal(err)
+	}
+	schema, err := jsonschema.NewCompiler().Compile("../../docs/result.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := jsonschema.UnmarshalJSON(bytes.NewReader(stdout)); err != nil || schema.Validate(v) != nil {
+		t.Errorf("the result isn't what its schema says: %v, %v", err, schema.Validate(v))
 	}
 	if r.Manifest.Runner != "lab" || r.Manifest.Kernel == "" || len(r.Points) != 1 || len(r.Points[0].Systems) != 2 {
 		t.Fatalf("%+v", r)
