@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"os"
+	"path"
 	"path/filepath"
 	"sync"
 	"time"
@@ -201,8 +202,12 @@ func (h *labNode) fetch(ctx context.Context, n *mars.Node, f lab.Fetch, begin ti
 		return lab.Event{}, err
 	}
 	e := m.Done(end)
+	brought := map[string]bool{}
 	for _, face := range res.Faces {
-		if face.ContentIn > 0 {
+		brought[face.Name] = face.ContentIn > 0
+	}
+	for _, face := range h.Node.Faces { // those that lead to this flow's producer
+		if face.Routes[path.Dir(f.Name)] > 0 && brought[face.Name] {
 			e.Paths++
 		}
 	}

@@ -14,13 +14,20 @@ import (
 
 // plan is what one run needs: a job per host that does something, and what the kernel must know for it.
 type plan struct {
-	n        *network
-	s        system
-	jobs     map[int]*Job // by host
-	lines    [][]string   // of ip, by host
-	undo     [][]string
-	consumer []netip.Addr // by route, of flows that were given routes
-	producer []netip.Addr
+	n       *network
+	s       system
+	jobs    map[int]*Job // by host
+	lines   [][]string   // of ip, by host
+	undo    [][]string
+	given   int                   // addresses given to ends of routes
+	uplinks map[[2]int]netip.Addr // a consumer's address for routes that leave by a link
+	ways    map[way]int           // link
+}
+
+// way is where packets to an address are, on their way.
+type way struct {
+	host int
+	to   netip.Addr
 }
 
 const (
@@ -30,7 +37,10 @@ const (
 
 // newPlan makes the jobs of a system.
 func (n *network) newPlan(s system) (*plan, error) {
-	p := &plan{n: n, s: s, jobs: make(map[int]*Job), lines: make([][]string, len(n.w.Nodes)), undo: make([][]string, len(n.w.Nodes))}
+	p := &plan{
+		n: n, s: s, jobs: make(map[int]*Job), lines: make([][]string, len(n.w.Nodes)), undo: make([][]string, len(n.w.Nodes)),
+		uplinks: map[[2]int]netip.Addr{}, ways: map[way]int{},
+	}
 	var err error
 	switch {
 	case !s.mars:
@@ -234,25 +244,52 @@ func (p *plan) directFaces() {
 	}
 }
 
-// route gives both ends of a flow an address that hosts along the route know the way to, and no others do.
+// route gives both ends of a flow an address that hosts along the route know the way to. The producer's is the route's own. The
+// consumer's serves all its routes by the same link, unless they part: MPTCP of one host keeps no more than eight addresses.
 func (p *plan) route(f *scenario.Flow, links []int) (consumer, producer netip.Addr) {
-	k := len(p.consumer)
-	consumer, producer = offset(firstRoute, 2*k), offset(firstRoute, 2*k+1)
-	p.consumer, p.producer = append(p.consumer, consumer), append(p.producer, producer)
-	p.add(f.Consumer, fmt.Sprintf("address add %v/32 dev lo", consumer), fmt.Sprintf("address del %v/32 dev lo", consumer))
-	p.add(f.Producer, fmt.Sprintf("address add %v/32 dev lo", producer), fmt.Sprintf("address del %v/32 dev lo", producer))
+	key := [2]int{f.Consumer, links[0]}
+	consumer, ok := p.uplinks[key]
+	if !ok || !p.agrees(f.Consumer, links, consumer) {
+		consumer = p.newAddress(f.Consumer)
+		p.uplinks[key] = consumer
+	}
+	producer = p.newAddress(f.Producer)
 	at := f.Consumer
 	for _, l := range links {
 		next := peer(p.n.w, l, at)
-		p.way(at, l, next, producer, consumer, at == f.Consumer)
-		p.way(next, l, at, consumer, producer, next == f.Producer)
+		p.lead(at, l, next, producer, consumer, at == f.Consumer)
+		p.lead(next, l, at, consumer, producer, next == f.Producer)
 		at = next
 	}
 	return consumer, producer
 }
 
-// way tells a host the link to an address; an end of the route sends from its own address there.
-func (p *plan) way(host, link, next int, to, own netip.Addr, end bool) {
+// agrees tells whether packets to an address of the consumer can take a route back.
+func (p *plan) agrees(consumer int, links []int, to netip.Addr) bool {
+	at := consumer
+	for _, l := range links {
+		at = peer(p.n.w, l, at)
+		if known, ok := p.ways[way{at, to}]; ok && known != l {
+			return false
+		}
+	}
+	return true
+}
+
+// newAddress gives a host one more address.
+func (p *plan) newAddress(host int) netip.Addr {
+	a := offset(firstRoute, p.given)
+	p.given++
+	p.add(host, fmt.Sprintf("address add %v/32 dev lo", a), fmt.Sprintf("address del %v/32 dev lo", a))
+	return a
+}
+
+// lead tells a host the link to an address; an end of the route sends from its own address there.
+func (p *plan) lead(host, link, next int, to, own netip.Addr, end bool) {
+	if _, ok := p.ways[way{host, to}]; ok {
+		return // told for another route
+	}
+	p.ways[way{host, to}] = link
 	line := fmt.Sprintf("%v/32 via %v dev %s", to, p.at(link, next), deviceName(link))
 	if end {
 		line += fmt.Sprintf(" src %v", own)
