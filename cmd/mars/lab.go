@@ -61,7 +61,7 @@ fit: time then runs slower by that factor, and all figures are told in the scena
 	fl.Float64Var(&f.dilation, "dilation", 1, "run slower by the factor `K`; 0: by the smallest with which this machine can emulate the links")
 	fl.BoolVar(&f.anyway, "anyway", false, "run on links that missed their calibration too; the result says that it doesn't count")
 	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json)")
-	fl.StringVarP(&f.out, "output", "o", "", "also write result.json to the directory `DIR`")
+	fl.StringVarP(&f.out, "output", "o", "", "also write result.json to the directory `DIR`, and every run as it ends: the same command goes on where it was")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
 	return c
 }
@@ -89,6 +89,9 @@ func (f *labFlags) run(c *cobra.Command, file string) error {
 		Binary: self, Env: []string{"MARS_NODE_SOCKET=none", "MARS_CONFIG=", "QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING=true"}, Systems: f.systems, Seeds: s.Seeds, Points: points,
 		Dilation: f.dilation, Anyway: f.anyway,
 	}
+	if f.out != "" {
+		opt.Runs = filepath.Join(f.out, "runs")
+	}
 	if f.seeds > 0 {
 		opt.Seeds.Count = f.seeds
 	}
@@ -103,7 +106,7 @@ func (f *labFlags) run(c *cobra.Command, file string) error {
 	result, err := lab.Run(c.Context(), s, opt)
 	progress.end()
 	if err != nil {
-		return labError(c.Context(), err)
+		return labError(c.Context(), err, f.out)
 	}
 	result.Manifest.Version = buildVersion()
 	if f.out != "" {
@@ -118,7 +121,7 @@ func (f *labFlags) run(c *cobra.Command, file string) error {
 }
 
 // labError says what to do about a lab that failed.
-func labError(ctx context.Context, err error) error {
+func labError(ctx context.Context, err error, out string) error {
 	if slow, ok := errors.AsType[*lab.ErrTooFast](err); ok {
 		e := &mars.Error{Op: "calibrate", Err: slow, Next: "end what else runs on this machine, or take --anyway for a result that doesn't count"}
 		if slow.Fits > 0 {
@@ -127,8 +130,10 @@ func labError(ctx context.Context, err error) error {
 		return e
 	}
 	switch {
+	case ctx.Err() != nil && out != "":
+		return &mars.Error{Op: "run the lab", Kind: mars.ErrInterrupted, Next: "everything is cleaned up; the same command goes on where it was"}
 	case ctx.Err() != nil:
-		return &mars.Error{Op: "run the lab", Kind: mars.ErrInterrupted, Next: "everything is cleaned up; what had been run is lost"}
+		return &mars.Error{Op: "run the lab", Kind: mars.ErrInterrupted, Next: "everything is cleaned up; with -o DIR what had been run would be kept"}
 	case errors.Is(err, lab.ErrNothing):
 		return &misuse{err.Error(), "`mars lab systems` lists the systems, and the scenario's sweep its points"}
 	case errors.Is(err, lab.ErrNoLab):

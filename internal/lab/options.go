@@ -17,6 +17,7 @@ type Options struct {
 	Dilation float64            // real time ÷ the scenario's, ≥ 1; 0: the smallest at which this machine can emulate the links
 	Span     time.Duration      // of each of the two loads of a calibration; 0: 1 s
 	Anyway   bool               // run on links that miss their calibration; the result says that it doesn't count
+	Runs     string             // directory where outcomes of runs are kept, and not run again; "": nowhere
 	Progress func(done, total int)
 	Log      func(format string, args ...any) // what people may want to know while it runs; nil: nobody does
 }

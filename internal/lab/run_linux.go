@@ -17,15 +17,6 @@ import (
 	"mars/internal/scenario"
 )
 
-// outcome is one run and what can't be said in it.
-type outcome struct {
-	run     scenario.Run
-	cpu     float64 // processor seconds of all processes
-	into    int64   // IP bytes toward consumers on their own links
-	from    int64   // and from them
-	invalid []string
-}
-
 // patience is how long processes may take to be ready, with all faces up.
 const patience = 20 * time.Second
 
@@ -47,10 +38,10 @@ func (n *network) play(ctx context.Context, s system, seed uint64, opt Options) 
 	}
 	defer func() { err = errors.Join(err, p.uninstall()) }()
 	r := &round{n: n, p: p, opt: opt, events: make(chan toldEvent, 256), o: &o, sent: map[string]segments{}}
-	o.run.Seed = seed
+	o.Run.Seed = seed
 	for i := range n.w.Flows {
 		f := &n.w.Flows[i]
-		o.run.Flows = append(o.run.Flows, scenario.FlowResult{Name: f.Name, Group: f.Group, T95: -1, T95AfterDiscovery: -1, T100: -1, DiscoveryMS: -1})
+		o.Run.Flows = append(o.Run.Flows, scenario.FlowResult{Name: f.Name, Group: f.Group, T95: -1, T95AfterDiscovery: -1, T100: -1, DiscoveryMS: -1})
 	}
 	defer r.end()
 	if err := r.start(ctx); err != nil {
@@ -61,7 +52,7 @@ func (n *network) play(ctx context.Context, s system, seed uint64, opt Options) 
 		return o, err
 	}
 	if busy := processorTimes().busySince(before); busy > maxBusy {
-		o.invalid = append(o.invalid, fmt.Sprintf("the processors were %.0f%% busy", busy*100))
+		o.Invalid = append(o.Invalid, fmt.Sprintf("the processors were %.0f%% busy", busy*100))
 	}
 	err = r.count()
 	r.end()
@@ -208,21 +199,21 @@ func (r *round) watch(ctx context.Context) error {
 			}
 			changes = changes[1:]
 		case <-limit:
-			r.o.run.SimSeconds = r.n.w.Limit.Seconds()
+			r.o.Run.SimSeconds = r.n.w.Limit.Seconds()
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	r.o.run.WallSecond = time.Since(r.began).Seconds()
-	r.o.run.SimSeconds = r.o.run.WallSecond / r.n.emulator.scale
+	r.o.Run.WallSecond = time.Since(r.began).Seconds()
+	r.o.Run.SimSeconds = r.o.Run.WallSecond / r.n.emulator.scale
 	return nil
 }
 
 // flow takes over what a process says of a flow.
 func (r *round) flow(e *Event) {
 	k := r.n.emulator.scale
-	f := &r.o.run.Flows[e.Flow]
+	f := &r.o.Run.Flows[e.Flow]
 	f.T95, f.T100 = e.T95/k, e.T100/k
 	f.Goodput = float64(r.n.w.Flows[e.Flow].Bytes) * 8 / 1e6 / f.T100
 	f.Paths, f.Requests, f.Resent, f.Corrupt = e.Paths, e.Requests, e.Resent, e.Corrupt
@@ -234,10 +225,10 @@ func (r *round) flow(e *Event) {
 
 // judge says why the run doesn't count, if it doesn't: subflows that never came, packets that came late.
 func (r *round) judge(before map[int]segments) {
-	for i := range r.o.run.Flows {
-		f := &r.o.run.Flows[i]
+	for i := range r.o.Run.Flows {
+		f := &r.o.Run.Flows[i]
 		if want := r.wanted(i); r.p.s.stream.Protocol == "mptcp" && f.T100 >= 0 && f.Paths != want {
-			r.o.invalid = append(r.o.invalid, fmt.Sprintf("%s has %d subflows instead of %d", f.Name, f.Paths, want))
+			r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("%s has %d subflows instead of %d", f.Name, f.Paths, want))
 		}
 	}
 	if r.p.s.mars {
@@ -250,7 +241,7 @@ func (r *round) judge(before map[int]segments) {
 		var own []*scenario.FlowResult
 		for i := range r.n.w.Flows {
 			if r.n.w.Flows[i].Producer == producer {
-				own = append(own, &r.o.run.Flows[i])
+				own = append(own, &r.o.Run.Flows[i])
 			}
 		}
 		for _, f := range own { // the kernel counts for the host: its flows share evenly
@@ -329,24 +320,24 @@ func (r *round) count() error {
 	return r.n.emulator.do(func(machine.Time) {
 		for i, p := range r.n.pipes {
 			c := p.counts
-			r.o.run.LinkBytes += c.bytes
-			r.o.run.LinkDrops += c.drops + c.big
-			r.o.run.LinkLosses += c.losses
-			r.o.run.Events += c.packets
+			r.o.Run.LinkBytes += c.bytes
+			r.o.Run.LinkDrops += c.drops + c.big
+			r.o.Run.LinkLosses += c.losses
+			r.o.Run.Events += c.packets
 			l := &r.n.w.Links[i/2]
 			a, b := l.A, l.B
 			if i%2 == 1 {
 				a, b = b, a
 			}
 			if r.n.w.Nodes[a].Role == scenario.Consumer {
-				r.o.from += c.bytes
+				r.o.From += c.bytes
 			}
 			if r.n.w.Nodes[b].Role == scenario.Consumer {
-				r.o.into += c.bytes
+				r.o.Into += c.bytes
 			}
 		}
 		if late := r.n.emulator.late.quantile(0.999); late > maxLate {
-			r.o.invalid = append(r.o.invalid, fmt.Sprintf("one packet in a thousand came %v late", late))
+			r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("one packet in a thousand came %v late", late))
 		}
 	})
 }
@@ -375,7 +366,7 @@ func (r *round) end() {
 	}
 	for _, w := range r.workers {
 		w.end()
-		r.o.cpu += max(w.used, 0)
+		r.o.CPU += max(w.used, 0)
 	}
 	close(done)
 	<-drained

@@ -134,7 +134,7 @@ func (st *study) point(ctx context.Context, w *scenario.World) (err error) {
 	outcomes := make([][]outcome, len(st.systems))
 	for k := range st.opt.Seeds.Count {
 		for i, s := range st.systems {
-			o, err := n.play(ctx, s, st.opt.Seeds.First+uint64(k), st.opt)
+			o, err := st.one(ctx, n, s, st.opt.Seeds.First+uint64(k))
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", s.name, st.opt.Seeds.First+uint64(k), err)
 			}
@@ -154,6 +154,20 @@ func (st *study) point(ctx context.Context, w *scenario.World) (err error) {
 	}
 	st.r.Points = append(st.r.Points, p)
 	return nil
+}
+
+// one is the outcome of one run, unless it is on record already.
+func (st *study) one(ctx context.Context, n *network, s system, seed uint64) (outcome, error) {
+	r := records{dir: st.opt.Runs, hash: st.r.Manifest.ScenarioHash}
+	path := r.path(n.w.ParamMap(), n.emulator.scale, s.name, seed)
+	if o, ok := r.load(path); ok {
+		return o, nil
+	}
+	o, err := n.play(ctx, s, seed, st.opt)
+	if err != nil {
+		return o, err
+	}
+	return o, r.save(path, o)
 }
 
 // dilations are tried one after the other until the links pass.
@@ -211,21 +225,21 @@ func (st *study) conclude(w *scenario.World, p *scenario.Point, s system, outcom
 		st.cpu[s.name] = u
 	}
 	for _, o := range outcomes {
-		for i, f := range o.run.Flows {
+		for i, f := range o.Run.Flows {
 			if f.T100 >= 0 {
 				payload += float64(w.Flows[i].Bytes)
 			}
 			requests, again = requests+float64(f.Requests), again+float64(f.Resent)
 		}
-		into, from = into+float64(o.into), from+float64(o.from)
-		for _, why := range o.invalid {
-			st.r.Manifest.Invalid = append(st.r.Manifest.Invalid, fmt.Sprintf("%s, seed %d: %s", s.name, o.run.Seed, why))
+		into, from = into+float64(o.Into), from+float64(o.From)
+		for _, why := range o.Invalid {
+			st.r.Manifest.Invalid = append(st.r.Manifest.Invalid, fmt.Sprintf("%s, seed %d: %s", s.name, o.Run.Seed, why))
 		}
-		if err := bound.Check(w, p.Bounds, o.run); err != nil {
-			st.r.Manifest.Invalid = append(st.r.Manifest.Invalid, fmt.Sprintf("%s, seed %d: %v", s.name, o.run.Seed, err))
+		if err := bound.Check(w, p.Bounds, o.Run); err != nil {
+			st.r.Manifest.Invalid = append(st.r.Manifest.Invalid, fmt.Sprintf("%s, seed %d: %v", s.name, o.Run.Seed, err))
 		}
-		u.seconds += o.cpu
-		sys.Runs = append(sys.Runs, o.run)
+		u.seconds += o.CPU
+		sys.Runs = append(sys.Runs, o.Run)
 	}
 	u.bytes += payload
 	first := 1 - again/max(requests+again, 1) // of what was sent
