@@ -173,5 +173,12 @@ func Clean() (Cleaned, error) {
 		}
 		failed = append(failed, s.remove())
 	}
+	halves, _ := filepath.Glob(filepath.Join(stateDir, "*.json.new")) // of labs that were killed while they wrote
+	for _, path := range halves {
+		pid, err := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ".json.new"))
+		if _, runs := processOf(pid); err == nil && !runs {
+			failed = append(failed, os.Remove(path))
+		}
+	}
 	return c, errors.Join(failed...)
 }
