@@ -181,6 +181,7 @@ func (n *network) sendAll(probes []*probe, share float64, span time.Duration) er
 	runtime.LockOSThread() // and never unlocked: the thread's priority ends with the goroutine
 	hasten()
 	e := n.emulator
+	hurry(true)
 	begun := time.Now()
 	offset := begun.UnixNano() - int64(begun.Sub(e.start)) // of the wall clock, which receivers stamp with
 	var buf [65536]byte

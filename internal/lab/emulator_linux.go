@@ -3,7 +3,9 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
 	"time"
 	"unsafe"
 
@@ -136,10 +138,9 @@ const share = 850 * time.Microsecond
 
 // meetDeadlines puts the thread before all that have no deadline.
 func meetDeadlines() {
-	const resetOnFork = 1 // SCHED_FLAG_RESET_ON_FORK: else this thread couldn't make others (sched(7))
 	punctual()
 	err := unix.SchedSetAttr(0, &unix.SchedAttr{
-		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_DEADLINE, Flags: resetOnFork,
+		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_DEADLINE, Flags: resetOnFork, // else it couldn't make threads
 		Runtime: uint64(share), Deadline: uint64(time.Millisecond), Period: uint64(time.Millisecond),
 	}, 0)
 	if err != nil { // for one, if its processors are restricted
@@ -155,6 +156,31 @@ func hasten() {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
 	}
 }
+
+// hurry puts all threads of this process before usual ones, or back among them, but those that have a deadline. Go's scheduler takes
+// the emulator's thread off and on again by way of others every 10 ms; without priority they would have it wait. What they start has none.
+func hurry(on bool) {
+	attr := &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL}
+	if on {
+		attr.Policy, attr.Priority, attr.Flags = unix.SCHED_FIFO, 1, resetOnFork
+	}
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, t := range threads {
+		tid, err := strconv.Atoi(t.Name())
+		if err != nil {
+			continue
+		}
+		if now, err := unix.SchedGetAttr(tid, 0); err == nil && now.Policy != unix.SCHED_DEADLINE {
+			_ = unix.SchedSetAttr(tid, attr, 0) // without it packets come later, which is measured
+		}
+	}
+}
+
+// resetOnFork is SCHED_FLAG_RESET_ON_FORK: new threads and processes are usual ones (sched(7)).
+const resetOnFork = 1
 
 // punctual makes the thread wake up in time: the kernel may otherwise add 50 µs.
 func punctual() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }

@@ -31,6 +31,7 @@ func quiet() (resume func()) {
 	places := runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 8))
 	percent, limit := debug.SetGCPercent(-1), debug.SetMemoryLimit(2<<30)
 	return func() {
+		hurry(false)
 		runtime.GOMAXPROCS(places)
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(limit)

@@ -130,6 +130,7 @@ func (r *round) start(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	hurry(true)
 	r.began = time.Now().Add(100 * time.Millisecond)
 	for _, w := range r.workers {
 		if err := w.begin(r.began); err != nil {
