@@ -21,7 +21,7 @@ const (
 )
 
 // filters is the shared-bottleneck detection of BA-MPCUBIC (Sensors 2021, 21(18), 6289), whose pseudocode wasn't available: a
-// reconstruction (docs/adr/0017). Once a second it weighs for each pair of subflows what three filters say:
+// reconstruction (docs/adr/0020). Once a second it weighs for each pair of subflows what three filters say:
 //
 //   - RTT: their means of that second are within ±20% of each other, and their round-trip times have risen and fallen together;
 //   - loss: a subflow lost something within 3·RTT_max of the other's loss;

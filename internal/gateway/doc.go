@@ -1,4 +1,4 @@
-// Package gateway serves the objects of a MARS node to programs that speak HTTP or read S3 (ADR 0017).
+// Package gateway serves the objects of a MARS node to programs that speak HTTP or read S3 (ADR 0019).
 //
 // A path is a name: GET /site/data/file.iso is the object /site/data/file.iso, and /site/data/ the list of that directory. A
 // bucket, where one is configured, stands for a prefix as the first part of a path. S3 finds the same tree at the same
