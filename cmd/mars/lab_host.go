@@ -184,8 +184,13 @@ func (h *labNode) fetch(ctx context.Context, n *mars.Node, f lab.Fetch, begin ti
 	time.Sleep(time.Until(start))
 	m := lab.NewMeter(f.Flow, start, f.Bytes, lab.SeriesStep(h.Dilation))
 	var end time.Time
+	signer, err := mars.ParsePublicKey(f.Signer)
+	if err != nil {
+		return lab.Event{}, fmt.Errorf("signer: %w", err)
+	}
 	opt := mars.FetchOptions{
-		Name: f.Name, File: filepath.Join(h.Dir, fmt.Sprintf("flow%d", f.Flow)), Fresh: true, Every: look,
+		Signers: mars.Signers{Keys: []mars.PublicKey{signer}},
+		Name:    f.Name, File: filepath.Join(h.Dir, fmt.Sprintf("flow%d", f.Flow)), Fresh: true, Every: look,
 		Progress: func(p mars.Progress) {
 			if p.Bytes < f.Bytes {
 				m.At(time.Now(), p.Bytes)

@@ -36,6 +36,8 @@ type Fetch struct {
 	Bytes int64         `json:"bytes"`
 	From  string        `json:"from,omitempty"` // host:port, of Stream
 	Paths int           `json:"paths"`          // that there are
+	// Signer is the key of the node that must have signed the object.
+	Signer string `json:"signer,omitempty"`
 }
 
 // NodeJob is how a MARS node is set up; as mars.Config.

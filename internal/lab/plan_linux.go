@@ -75,7 +75,7 @@ func (p *plan) fetch(flow, paths int, from string) {
 	if p.s.mars {
 		name = "/" + p.n.w.Nodes[f.Producer].Name + "/" + f.Name
 	}
-	j.Fetches = append(j.Fetches, Fetch{Flow: flow, Name: name, Start: f.Start, Bytes: f.Bytes, From: from, Paths: paths})
+	j.Fetches = append(j.Fetches, Fetch{Flow: flow, Name: name, Start: f.Start, Bytes: f.Bytes, From: from, Paths: paths, Signer: p.key(f.Producer)})
 	made := p.job(f.Producer)
 	made.Objects = append(made.Objects, Payload{f.Name, f.Bytes})
 }
@@ -382,6 +382,9 @@ func (p *plan) fillKeys(binary string) error {
 	for _, j := range p.jobs {
 		if j.Node == nil {
 			continue
+		}
+		for i := range j.Fetches {
+			j.Fetches[i].Signer = r.Replace(j.Fetches[i].Signer)
 		}
 		for i := range j.Node.Faces {
 			j.Node.Faces[i].To = r.Replace(j.Node.Faces[i].To)
