@@ -81,6 +81,8 @@ func announced(header string, size int64) (all spans) {
 			return nil
 		}
 	}
+	// What begins behind the end is not satisfiable, and nothing is read for it.
+	all = slices.DeleteFunc(all, func(s span) bool { return s.first < 0 || s.first >= s.end || s.end > size })
 	slices.SortFunc(all, func(a, b span) int { return int(min(1, max(-1, a.first-b.first))) })
 	return all
 }
