@@ -107,9 +107,20 @@ func (p *process) says(text string) {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	late := false
+	timer := time.AfterFunc(patience, func() {
+		p.mu.Lock()
+		late = true
+		p.mu.Unlock()
+		p.change.Broadcast()
+	})
+	defer timer.Stop()
 	for {
 		if slices.ContainsFunc(p.lines, func(l string) bool { return strings.Contains(l, text) }) {
 			return
+		}
+		if late {
+			p.t.Fatalf("%s doesn't say %q", p.name, text)
 		}
 		if p.ended {
 			p.t.Fatalf("%s ended without %q: %v", p.name, text, p.cmd.ProcessState)
