@@ -23,7 +23,7 @@ func labCommand() *cobra.Command {
 		Long: `Runs the scenarios of the simulator for real: a network namespace per host, emulated links, processes of this program, and TCP
 and MPTCP of the kernel. It needs Linux and root, and leaves nothing behind (docs/lab.md).`,
 	}
-	c.AddCommand(labRunCommand(), labCleanCommand(), systemsCommand("List the systems that the lab has", lab.Systems), labHostCommand())
+	c.AddCommand(labRunCommand(), labCleanCommand(), labSystemsCommand(), labHostCommand())
 	return c
 }
 
@@ -161,6 +161,20 @@ func labCleanCommand() *cobra.Command {
 			}
 			if err != nil {
 				return &mars.Error{Op: "clean up", Err: err, Next: "run it as root"}
+			}
+			return nil
+		},
+	}
+}
+
+func labSystemsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "systems",
+		Short: "List the systems that the lab has",
+		Args:  exactly(0, "it takes no arguments"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range lab.Systems() {
+				fmt.Fprintln(c.OutOrStdout(), name)
 			}
 			return nil
 		},

@@ -33,7 +33,7 @@ func simCommand() *cobra.Command {
 		Long: `Runs the protocol code of MARS in a simulated world: the same seed gives the same result to the bit, on every machine.
 A scenario file says what is run: topology, workload, losses, faults, systems to compare (docs/scenarios.md).`,
 	}
-	c.AddCommand(simRunCommand(), simSwarmCommand(), systemsCommand("List the systems that can be simulated", sim.Systems))
+	c.AddCommand(simRunCommand(), simSwarmCommand(), simSystemsCommand())
 	return c
 }
 
@@ -94,14 +94,13 @@ flight when it begins, standing=TIME, in ms, the most that it may ever have, as 
 	return c
 }
 
-// systemsCommand lists what a runner has.
-func systemsCommand(short string, names func() []string) *cobra.Command {
+func simSystemsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "systems",
-		Short: short,
+		Short: "List the systems that can be simulated",
 		Args:  exactly(0, "it takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range names() {
+			for _, name := range sim.Systems() {
 				fmt.Fprintln(c.OutOrStdout(), name)
 			}
 			return nil
