@@ -42,7 +42,7 @@ func New(cfg Config) *Engine {
 	cfg.Stall = cmp.Or(cfg.Stall, 30*machine.Second)
 	return &Engine{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 0x66657463)),
-		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing},
+		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing, follows: cfg.Backpressure},
 	}
 }
 

@@ -32,6 +32,7 @@ type flow struct {
 	retry   refs    // Interests to express again; they go first
 	fresh   refs
 	live    int // Interests in the two queues
+	virtual float64 // bytes that it has had, of the default profile
 	used    machine.Time
 
 	epochs  []*discovery // oldest first; at the source the first is in use and a second is being discovered

@@ -61,10 +61,15 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 		s.rebind(now, u) // a new life: nothing asked before will be answered
 		u.up, u.suspended, u.since = true, false, now
 		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
+		if u.gate != nil {
+			flight := u.gate.flight
+			u.gate, u.oneWay, u.resume = newGate(firstWindow), oneWay{}, 0
+			u.gate.flight = flight
+		}
 		s.wakeAll(u)
 		return
 	}
-	u := newUpstream(id, f)
+	u := newUpstream(id, f, s.cfg.Profile)
 	u.since = now
 	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
 	s.ups.set(id, u)
@@ -356,6 +361,18 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 			l.overdraw(over)
 		}
 	}
+	if u.gate != nil {
+		r := hopReport{}
+		if fb := &hdr.Feedback; hdr.HasFeedback && fb.HasDepart {
+			r = hopReport{true, fb.Depart, machine.Time(fb.DataSojourn) * machine.Microsecond, machine.Time(fb.InterestSojourn) * machine.Microsecond}
+		}
+		rtt := machine.Time(0)
+		if len(e.out) == 1 && !o.again {
+			rtt = now - o.sent
+		}
+		s.acknowledge(now, u, o.lane, size, rtt, &r)
+		return
+	}
 	u.ctrl.OnDelivered(now, size)
 	if hdr.HasFeedback {
 		qInt, qData := occupancy(&hdr.Feedback)
@@ -431,7 +448,14 @@ func (s *flows) unchargeOne(o *outRecord) {
 	if u := s.ups.get(o.face); o.charge && u != nil && u.outstanding > 0 {
 		u.outstanding--
 	}
-	o.charge = false
+	if u := s.ups.get(o.face); o.charge && u != nil && u.gate != nil {
+		u.gate.flight -= o.cost
+		if o.lane != nil {
+			o.lane.gate.flight -= o.cost
+		}
+		s.wake(o.face)
+	}
+	o.charge, o.lane = false, nil
 }
 
 func (s *flows) forget(e *entry) {

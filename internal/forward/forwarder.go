@@ -12,6 +12,7 @@ type Config struct {
 	Seed          uint64   // of everything random: hash keys, nonces
 	ID            uint64   // of this node: breaks ties between labels
 	Strategy      Strategy // for names with a MARS marker
+	Profile       Profile  // of Mars
 	Application   bool     // an application's own forwarder, attached to the node of its host: local names are for that one
 	Relay         bool     // carries transit between other nodes; a leaf answers Nack(NoRoute)
 	InterestQueue int      // capacity of each flow's Interest queue, Interests

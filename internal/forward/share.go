@@ -18,6 +18,7 @@ type ingress struct {
 	weight      int   // of its flows
 	heap        int   // position in flows.heavy, −1: not there
 	pending     int   // bytes of its pending Interests
+	virtual     float64 // bytes that its flows have had, of the default profile
 }
 
 const (

@@ -148,6 +148,12 @@ func (s *flows) setLanes(f *flow) {
 			l := laneOf(f.lanes, u)
 			if l == nil {
 				l = &lane{flow: f, up: u}
+				if u.gate != nil {
+					l.gate = newGate(firstLaneWindow)
+					if len(s.order) == 1 {
+						l.gate = newGate(firstWindow)
+					}
+				}
 				u.used = true
 			}
 			lanes = append(lanes, l)
@@ -210,6 +216,9 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 		s.fail(e, wire.NackNoRoute)
 		return
 	}
+	if s.cfg.Profile == ProfileMARS {
+		s.waken(f)
+	}
 	e.queued, e.since = true, now
 	f.live++
 	if again {
@@ -249,6 +258,9 @@ func (s *flows) wakeShortest(now machine.Time, e *entry) bool {
 
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
 func (s *flows) pull(now machine.Time, u *upstream) (p *packet, again machine.Time) {
+	if u.gate != nil && u.up {
+		return s.pullWindowed(now, u)
+	}
 	if u.turns.at == nil || !u.up {
 		u.backlog = false
 		return nil, machine.Never
@@ -289,6 +301,13 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) *pack
 	o.nonce, o.sent, o.dead, o.charge = e.interest.Nonce, now, false, shaped && !u.local
 	if shaped {
 		u.onSent(now, e.cost)
+		if u.gate != nil && o.charge {
+			o.cost, o.lane = e.cost, laneOf(e.flow.lanes, u)
+			u.gate.flight += o.cost
+			if o.lane != nil {
+				o.lane.gate.flight += o.cost
+			}
+		}
 	}
 	p := s.bufs.packet(append(s.bufs.get(), e.buf...))
 	p.hdr.Label, p.hdr.HasLabel, p.tok, p.queued = e.label, e.labelled, e.token(), now
