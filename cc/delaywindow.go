@@ -49,6 +49,8 @@ const (
 	farBeyond  = 4 // targets
 	rateRounds = 10
 	baseLife   = 10 * machine.Second
+	// firstTrip is what a round trip is taken for before the first: a burst that meets others' at a bottleneck looks like a queue there.
+	firstTrip = 30 * machine.Millisecond
 	// growth that makes a round of slow start count as one in which the rate grew.
 	windowGrowth = 1.2
 	flatRounds   = 3
@@ -57,6 +59,14 @@ const (
 // NewDelayWindow returns a DelayWindow in slow start.
 func NewDelayWindow(cfg DelayWindowConfig) DelayWindow {
 	return DelayWindow{cfg: cfg, w: cfg.Initial, slow: true, base: machine.Never, older: machine.Never, bucket: [4]machine.Time{-1, -1, -1, -1}}
+}
+
+// Begin sets the first W, bytes, unless something has come back already.
+func (d *DelayWindow) Begin(w float64) {
+	if d.srtt == 0 {
+		d.w = w
+		d.bound()
+	}
 }
 
 // Bytes is W.
@@ -72,6 +82,9 @@ func (d *DelayWindow) Rate() float64 {
 
 // Pace is the rate at which to send, bytes per second; 0: at once.
 func (d *DelayWindow) Pace() float64 {
+	if d.srtt == 0 {
+		return d.cfg.Initial / firstTrip.Seconds()
+	}
 	if d.slow {
 		return 2 * d.Rate()
 	}
@@ -129,7 +142,7 @@ func (d *DelayWindow) onRTT(now machine.Time, rtt machine.Time) {
 func (d *DelayWindow) onDelay(now, delay machine.Time) {
 	if now-d.bucketAt >= d.srtt/4 {
 		if d.slow && d.fresh && d.bucket[0] > d.cfg.Target/2 {
-			d.leave()
+			d.leave(now)
 		}
 		copy(d.bucket[1:], d.bucket[:3])
 		d.bucketAt, d.bucket[0], d.fresh = now, delay, true
@@ -167,9 +180,12 @@ func (d *DelayWindow) share() float64 {
 	return float64(d.rate() * (d.minRTT() + d.cfg.Target).Seconds())
 }
 
-// leave ends slow start.
-func (d *DelayWindow) leave() {
+// leave ends slow start. What came in this round so far tells the rate, too.
+func (d *DelayWindow) leave(now machine.Time) {
 	d.slow = false
+	if took := now - d.roundAt; took >= d.srtt/2 {
+		d.rates[0] = max(d.rates[0], d.acked/took.Seconds())
+	}
 	if fit := d.share(); fit > 0 {
 		d.w = min(max(fit, 0.6*d.w), 2*d.w)
 	}
@@ -190,7 +206,7 @@ func (d *DelayWindow) endRound(now machine.Time) {
 		if rate > float64(windowGrowth*before) {
 			d.grew = 0
 		} else if d.grew++; d.grew >= flatRounds {
-			d.leave()
+			d.leave(now)
 		}
 	}
 	least := d.least()
@@ -198,6 +214,14 @@ func (d *DelayWindow) endRound(now machine.Time) {
 		d.w *= 0.8
 		d.slow = false
 		d.bound()
+	}
+	if !d.slow && least > farBeyond*d.cfg.Target && now >= d.holdUntil {
+		d.rates = [rateRounds]float64{rate}
+		if fit := d.share(); fit < d.w {
+			d.w = fit
+			d.holdUntil = now + d.srtt
+			d.bound()
+		}
 	}
 	if !d.slow && d.limited && least >= 0 && least < d.cfg.Target/4 {
 		d.idle++
@@ -212,15 +236,6 @@ func (d *DelayWindow) steer(now machine.Time, bytes float64) {
 	least := d.least()
 	if least < 0 {
 		return
-	}
-	if least > farBeyond*d.cfg.Target && now >= d.holdUntil {
-		if fit := d.share(); fit > 0 && fit < d.w {
-			d.w = fit
-			d.holdUntil = now + d.srtt + least
-			d.rates = [rateRounds]float64{d.rates[0]}
-			d.bound()
-			return
-		}
 	}
 	part := bytes / d.w
 	push := d.cfg.Step + float64(d.w/d.srtt.Seconds()*(d.cfg.Target-least).Seconds())

@@ -149,10 +149,9 @@ func (s *flows) setLanes(f *flow) {
 			if l == nil {
 				l = &lane{flow: f, up: u}
 				if u.gate != nil {
-					l.gate = newGate(firstLaneWindow)
-					if len(s.order) == 1 {
-						l.gate = newGate(firstWindow)
-					}
+					l.gate = newGate(s.firstShare())
+					u.first = min(u.first+s.firstShare(), firstWindow)
+					u.gate.Begin(u.first * DefaultCost)
 				}
 				u.used = true
 			}

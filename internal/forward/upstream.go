@@ -40,7 +40,7 @@ type upstream struct {
 
 	gate    *gate // of the default profile; nil: Algorithm 1
 	oneWay  oneWay
-	blocked bool // a flow waits for its own window here
+	first   float64 // W to begin with, chunks: what its flows begin with
 
 	turns          // of the flows with Interests for this face
 	asks  *ingress // what the same face asks here

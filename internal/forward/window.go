@@ -38,6 +38,11 @@ func newGate(chunks float64) *gate {
 	})}
 }
 
+// firstShare is W of a new flow on a face, chunks: a lone flow gets all of a face's.
+func (s *flows) firstShare() float64 {
+	return max(firstWindow/float64(max(len(s.order), 1)), firstLaneWindow)
+}
+
 // room tells whether another Interest for cost bytes fits.
 func (g *gate) room(cost float64) bool { return g.flight == 0 || g.flight+cost <= g.Bytes() }
 
