@@ -31,6 +31,7 @@ type flows struct {
 	upList  []*upstream // by face, for fixed order
 	out     []outbound  // packets for the link side
 	woken   []machine.FaceID
+	mended  bool // the packet at hand was repaired on the hop that it came by: its times tell nothing
 	dropped *[dropReasons]uint64
 	boot    uint32 // nonce of this run
 	epoch   uint32 // of the last epoch begun here
@@ -367,9 +368,10 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 			r = hopReport{true, fb.Depart, machine.Time(fb.DataSojourn) * machine.Microsecond, machine.Time(fb.InterestSojourn) * machine.Microsecond}
 		}
 		rtt := machine.Time(0)
-		if len(e.out) == 1 && !o.again {
+		if len(e.out) == 1 && !o.again && !s.mended {
 			rtt = now - o.sent
 		}
+		r.known = r.known && !s.mended
 		s.acknowledge(now, u, o.lane, size, rtt, &r)
 		return
 	}

@@ -234,6 +234,12 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte, 
 	fc.n.BytesIn += uint64(len(datagram) + tail.Len())
 	fc.mars = fc.mars || speaksMARS(p)
 	fc.nacks = fc.nacks || p.Nack
+	if fw.cfg.Profile == ProfileMARS && !fc.link.Local {
+		fc.link.repair.on = fc.link.repair.on || fc.mars || p.HasTxSequence || p.Acks.Len() > 0
+		if fc.link.hear(now, p, &fw.bufs) {
+			fw.setReady(fc)
+		}
+	}
 	if p.Fragment == nil { // an idle packet
 		return false
 	}
@@ -251,8 +257,10 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte, 
 		if hdr == nil {
 			return false
 		}
+		fw.flows.mended = !fc.link.in.order
 		fw.accept(now, fc, hdr, whole.wire, whole)
 	} else {
+		fw.flows.mended = false
 		fw.accept(now, fc, p, p.Fragment, nil)
 	}
 	fw.settle(now)
@@ -359,7 +367,11 @@ func (fw *Forwarder) Advance(now machine.Time) {
 		fw.rearm(fc, machine.Never)
 		if fc.flow != nil {
 			fw.flows.checkSilence(now, fc.flow)
-			fw.rearm(fc, fc.flow.silenceDeadline())
+			at := fc.flow.silenceDeadline()
+			if fc.link.repair.on {
+				at = min(at, max(fc.link.repair.deadline(), now+1))
+			}
+			fw.rearm(fc, at)
 		}
 		fw.setReady(fc)
 	}
@@ -388,16 +400,29 @@ func (fw *Forwarder) transmit(now machine.Time, id machine.FaceID, buf []byte, t
 		fw.sleep(fc, at)
 		return 0
 	}
+	if l.current == nil && l.repair.on {
+		if n := l.mend(now, buf, &fw.bufs); n != 0 {
+			fc.n.BytesOut += uint64(max(n, 0))
+			return n
+		}
+	}
 	if l.current == nil {
 		p, at := fw.next(now, fc)
 		if p == nil {
+			if n := l.acknowledge(now, buf); l.repair.on && n > 0 {
+				fc.n.BytesOut += uint64(n)
+				return n
+			}
 			l.backlog = false
+			if l.repair.on {
+				at = min(at, l.repair.deadline())
+			}
 			fw.sleep(fc, at)
 			return 0
 		}
 		l.load(now, p)
 	}
-	n := l.emit(buf, &fw.bufs, tail)
+	n := l.emit(now, buf, &fw.bufs, tail)
 	fc.n.BytesOut += uint64(max(n, 0))
 	if l.sent() {
 		fw.count(fc, l.current)

@@ -17,6 +17,9 @@ type reassembler struct {
 	slots []partial
 	used  int      // how many of them are
 	last  *partial // that a fragment was for: the next one mostly is, too
+	done  [64]uint64 // Sequences of fragment 0, plus one, of packets that are whole: what comes for them again is no new packet
+	over  int
+	order bool // the last whole packet came in order: nothing of it was sent again
 }
 
 // partial is a packet of which some fragments have come.
@@ -43,6 +46,11 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, tail machine.Part, b
 	if !p.HasSequence {
 		return nil, nil, DropFragment
 	}
+	for _, d := range r.done {
+		if d == p.Sequence-p.FragIndex+1 {
+			return nil, nil, DropDuplicateFragment
+		}
+	}
 	s, drop := r.slot(now, p.Sequence-p.FragIndex, int(p.FragCount), bufs)
 	if drop != 0 {
 		return nil, nil, drop
@@ -66,6 +74,7 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, tail machine.Part, b
 	if s.next < s.count {
 		return nil, nil, 0
 	}
+	r.done[r.over], r.over, r.order = s.base+1, (r.over+1)%len(r.done), s.order
 	whole = s.whole(bufs)
 	r.release(s, bufs)
 	s.hdr.PitToken = s.tok.bytes()
