@@ -33,6 +33,10 @@ type DelayWindow struct {
 	grew        int // rounds in slow start in which the rate did not
 	idle        int // rounds in a row below the target and limited
 	holdUntil   machine.Time
+
+	// Drains: for a round trip the window is less than what the path holds, so that all who share a queue see it empty.
+	born, drainAt, drainTo machine.Time
+	hidden                 bool // the bottleneck's queue is one that nobody reports
 }
 
 // DelayWindowConfig sets up a DelayWindow.
@@ -69,8 +73,43 @@ func (d *DelayWindow) Begin(w float64) {
 	}
 }
 
-// Bytes is W.
-func (d *DelayWindow) Bytes() float64 { return d.w }
+// Bytes is W, or less while a queue is drained.
+func (d *DelayWindow) Bytes() float64 {
+	if d.drainTo > 0 {
+		return max(d.w*drainShare*float64(d.minRTT())/float64(max(d.srtt, d.minRTT())), d.cfg.Least)
+	}
+	return d.w
+}
+
+const (
+	drainShare = 0.75
+	drainEarly = machine.Second     // between drains in the first drainYoung of a flow
+	drainYoung = 3 * machine.Second //
+	drainEvery = 4 * machine.Second // and later
+)
+
+// drain begins and ends drains. Those of all who share a queue must coincide: they are bound to the clock.
+func (d *DelayWindow) drain(now machine.Time) {
+	if d.drainTo > 0 && now >= d.drainTo {
+		d.drainTo = 0
+	}
+	if d.born == 0 {
+		d.born = now
+		d.drainAt = (now/drainEarly + 1) * drainEarly
+	}
+	if now < d.drainAt {
+		return
+	}
+	every := machine.Time(drainEvery)
+	if now-d.born < drainYoung {
+		every = drainEarly
+	}
+	d.drainAt = (now/every + 1) * every
+	if !d.slow && d.hidden {
+		d.drainTo = now + d.srtt
+	}
+	d.hidden = false
+}
 
 // Rate is what W amounts to, bytes per second; 0 before the first round trip.
 func (d *DelayWindow) Rate() float64 {
@@ -97,6 +136,10 @@ func (d *DelayWindow) SRTT() machine.Time { return d.srtt }
 // Slow tells whether it is in slow start.
 func (d *DelayWindow) Slow() bool { return d.slow }
 
+// Hidden notes that the queue is one that nobody reports: what is known of it is how much longer the trip takes than the shortest
+// one, which who comes later doesn't know.
+func (d *DelayWindow) Hidden() { d.hidden = true }
+
 // Limited notes that something waits that the window has no room for.
 func (d *DelayWindow) Limited() { d.limited = true }
 
@@ -113,6 +156,7 @@ func (d *DelayWindow) OnAck(now machine.Time, bytes float64, rtt, delay machine.
 	if delay >= 0 {
 		d.onDelay(now, delay)
 	}
+	d.drain(now)
 	if d.roundAt == 0 {
 		d.roundAt = now
 	}
@@ -122,7 +166,7 @@ func (d *DelayWindow) OnAck(now machine.Time, bytes float64, rtt, delay machine.
 	if now-d.roundAt >= d.srtt {
 		d.endRound(now)
 	}
-	if !d.slow {
+	if !d.slow && d.drainTo == 0 {
 		d.steer(now, bytes)
 	}
 }

@@ -161,7 +161,11 @@ func (s *flows) floor(of func(*flow) float64, which func(*flow) bool) float64 {
 func (s *flows) acknowledge(now machine.Time, u *upstream, l *lane, size float64, rtt machine.Time, hdr *hopReport) {
 	face, flow := machine.Time(-1), machine.Time(-1)
 	if hdr.known {
-		face = u.oneWay.sample(now, hdr.depart) + hdr.dataSojourn
+		hop := u.oneWay.sample(now, hdr.depart)
+		if hop > delayTarget/2 {
+			u.gate.Hidden()
+		}
+		face = hop + hdr.dataSojourn
 		flow = hdr.interestSojourn
 	}
 	u.gate.OnAck(now, size, rtt, face)
