@@ -450,14 +450,8 @@ func (s *flows) unchargeOne(o *outRecord) {
 	if u := s.ups.get(o.face); o.charge && u != nil && u.outstanding > 0 {
 		u.outstanding--
 	}
-	if u := s.ups.get(o.face); o.charge && u != nil && u.gate != nil {
-		u.gate.flight -= o.cost
-		if o.lane != nil {
-			o.lane.gate.flight -= o.cost
-		}
-		s.wake(o.face)
-	}
-	o.charge, o.lane = false, nil
+	s.land(o)
+	o.charge = false
 }
 
 func (s *flows) forget(e *entry) {

@@ -186,6 +186,7 @@ func (s *flows) express(now machine.Time, e *entry, again bool) {
 	}
 	if again && len(e.out) > 0 {
 		e.avoid, e.lost = e.out[len(e.out)-1].face, true
+		s.missed(now, e)
 	}
 	if !again && e.flow.live >= s.cfg.InterestQueue && !planted.Is(planted.QueueOverflow) {
 		s.drop(DropInterestQueue)

@@ -145,6 +145,9 @@ func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 	}
 	u.suspended, u.backoff = false, 0
 	u.tokens, u.tokenAt = 0, now
+	if u.gate != nil {
+		u.gate.Return(now)
+	}
 	return true
 }
 

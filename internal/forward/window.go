@@ -97,6 +97,8 @@ func (s *flows) pullWindowed(now machine.Time, u *upstream) (p *packet, again ma
 				u.list = slices.Delete(u.list, i, i+1)
 				i--
 			}
+		case u.suspended: // a probe, whatever the windows say
+			best, queue, at, entry = l, q, k, e
 		case !l.gate.room(e.cost):
 			l.gate.Limited()
 		case !u.gate.room(e.cost):
@@ -129,6 +131,34 @@ func (f *flow) before(g *flow) bool {
 		return f.owner.virtual < g.owner.virtual
 	}
 	return f.virtual < g.virtual
+}
+
+// land takes an Interest out of the windows that it is in; it returns how many bytes these were.
+func (s *flows) land(o *outRecord) float64 {
+	u := s.ups.get(o.face)
+	if u == nil || u.gate == nil || o.cost == 0 {
+		return 0
+	}
+	bytes := o.cost
+	u.gate.flight -= bytes
+	if o.lane != nil {
+		o.lane.gate.flight -= bytes
+	}
+	o.cost, o.lane = 0, nil
+	s.wake(o.face)
+	return bytes
+}
+
+// missed gives up what was asked for by the last face of an entry, which is asked for again: nothing of it is in flight any more.
+func (s *flows) missed(now machine.Time, e *entry) {
+	o := &e.out[len(e.out)-1]
+	u, l := s.ups.get(o.face), o.lane
+	if lost := s.land(o); lost > 0 {
+		u.gate.OnLoss(now, lost)
+		if l != nil {
+			l.gate.OnLoss(now, lost)
+		}
+	}
 }
 
 // serve counts bytes for a flow, and for the face that asks for it.
