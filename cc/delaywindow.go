@@ -27,6 +27,7 @@ type DelayWindow struct {
 
 	// A round: what was acknowledged, and lost.
 	roundAt     machine.Time
+	heard       machine.Time // when something was acknowledged last
 	acked, lost float64
 	limited     bool // the window was what bound
 	rates       [rateRounds]float64
@@ -150,6 +151,7 @@ func (d *DelayWindow) OnAck(now machine.Time, bytes float64, rtt, delay machine.
 		d.onRTT(now, rtt)
 	}
 	d.acked += bytes
+	d.heard = now
 	if d.srtt == 0 {
 		return
 	}
@@ -185,7 +187,7 @@ func (d *DelayWindow) onRTT(now machine.Time, rtt machine.Time) {
 // onDelay keeps the least delay of each quarter of a round trip.
 func (d *DelayWindow) onDelay(now, delay machine.Time) {
 	if now-d.bucketAt >= d.srtt/4 {
-		if d.slow && d.fresh && d.bucket[0] > d.cfg.Target/2 {
+		if d.slow && d.fresh && d.bucket[0] > d.target()/2 {
 			d.leave(now)
 		}
 		copy(d.bucket[1:], d.bucket[:3])
@@ -221,7 +223,7 @@ func (d *DelayWindow) minRTT() machine.Time { return min(d.base, d.older) }
 
 // share is W for the greatest rate and the target.
 func (d *DelayWindow) share() float64 {
-	return float64(d.rate() * (d.minRTT() + d.cfg.Target).Seconds())
+	return float64(d.rate() * (d.minRTT() + d.target()).Seconds())
 }
 
 // leave ends slow start. What came in this round so far tells the rate, too.
@@ -259,7 +261,7 @@ func (d *DelayWindow) endRound(now machine.Time) {
 		d.slow = false
 		d.bound()
 	}
-	if !d.slow && least > farBeyond*d.cfg.Target && now >= d.holdUntil {
+	if !d.slow && least > farBeyond*d.target() && now >= d.holdUntil {
 		d.rates = [rateRounds]float64{rate}
 		if fit := d.share(); fit < d.w {
 			d.w = fit
@@ -297,8 +299,22 @@ func (d *DelayWindow) steer(now machine.Time, bytes float64) {
 	d.bound()
 }
 
-// OnLoss takes in that bytes were lost.
-func (d *DelayWindow) OnLoss(_ machine.Time, bytes float64) { d.lost += bytes }
+// OnLoss takes in that bytes were lost. Where nothing arrives any more no round ends: what is sent may crowd itself out.
+func (d *DelayWindow) OnLoss(now machine.Time, bytes float64) {
+	d.lost += bytes
+	if d.lost >= d.w/2 && now-d.heard > 2*max(d.srtt, firstTrip) {
+		d.w, d.slow, d.lost, d.heard = d.w/2, false, 0, now
+		d.bound()
+	}
+}
+
+// target is the queueing to aim at: Target, and what a step takes at the rate that the path has shown. A chunk takes its time.
+func (d *DelayWindow) target() machine.Time {
+	if r := d.rate(); r > 0 {
+		return d.cfg.Target + machine.Time(d.cfg.Step/r*1e9)
+	}
+	return d.cfg.Target
+}
 
 // Return begins anew after a silence, from a part of what there was.
 func (d *DelayWindow) Return(now machine.Time) {

@@ -169,7 +169,7 @@ func (l *link) emit(now machine.Time, buf []byte, bufs *pool, tail *machine.Part
 	}
 	if l.head.HasTxSequence {
 		l.repair.sent(fragment{
-			p: l.current, at: now, from: l.offset, to: l.offset + len(rest), index: int(h.FragIndex), count: l.count, sequence: h.Sequence,
+			p: l.current, born: now, at: now, from: l.offset, to: l.offset + len(rest), index: int(h.FragIndex), count: l.count, sequence: h.Sequence,
 		}, bufs)
 	}
 	l.offset += len(rest)

@@ -15,6 +15,9 @@ const (
 	laterAcks = 3
 	// maxRepairs is how often one fragment is sent again: then it is for whoever asks again.
 	maxRepairs = 3
+	// maxAge is how old a fragment may be that is sent again: its packet waits no longer for it (reassembly), and what an Interest says
+	// of an epoch grows old.
+	maxAge = reassemblyTimeout
 	// An acknowledgement waits for company: for ackDelay, or until there are ackBatch.
 	ackDelay = 4 * machine.Millisecond
 	ackBatch = 16
@@ -28,7 +31,8 @@ const (
 // fragment is one that was sent and may have to be sent again.
 type fragment struct {
 	p        *packet // nil: acknowledged, or given up
-	at       machine.Time
+	born     machine.Time // when it was sent first
+	at       machine.Time // and when last
 	from, to int // of p.wire
 	index    int
 	count    int
@@ -140,18 +144,18 @@ func (r *repair) onTrip(rtt machine.Time) {
 }
 
 // detect moves what later acknowledgements tell is lost to those to be sent again.
-func (r *repair) detect(bufs *pool) {
+func (r *repair) detect(now machine.Time, bufs *pool) {
 	for i := 0; i < r.n && r.first+uint64(i)+laterAcks < r.highest; i++ {
 		if f := r.at(i); f.p != nil {
-			r.again(f, bufs)
+			r.again(now, f, bufs)
 		}
 	}
 	r.trim()
 }
 
 // again has a fragment sent again, if it may be.
-func (r *repair) again(f *fragment, bufs *pool) {
-	if f.tries >= maxRepairs {
+func (r *repair) again(now machine.Time, f *fragment, bufs *pool) {
+	if f.tries >= maxRepairs || now-f.born > maxAge {
 		r.giveUp(f, bufs)
 		return
 	}
@@ -180,11 +184,11 @@ func (r *repair) probeAt() machine.Time {
 }
 
 // probe sends the last unacknowledged fragment again, and never more: others may be on their way still.
-func (r *repair) probe(bufs *pool) {
+func (r *repair) probe(now machine.Time, bufs *pool) {
 	r.tail++
 	for i := r.n - 1; i >= 0; i-- {
 		if f := r.at(i); f.p != nil {
-			r.again(f, bufs)
+			r.again(now, f, bufs)
 			break
 		}
 	}
@@ -244,7 +248,7 @@ func (l *link) hear(now machine.Time, p *wire.Packet, bufs *pool) bool {
 		r.acked(now, sequence, bufs)
 	}
 	if some {
-		r.detect(bufs)
+		r.detect(now, bufs)
 	}
 	return some || p.HasTxSequence
 }
@@ -253,7 +257,7 @@ func (l *link) hear(now machine.Time, p *wire.Packet, bufs *pool) bool {
 func (l *link) mend(now machine.Time, buf []byte, bufs *pool) int {
 	r := &l.repair
 	if r.probeAt() <= now && len(r.resend) == 0 {
-		r.probe(bufs)
+		r.probe(now, bufs)
 	}
 	if len(r.resend) == 0 {
 		return 0

@@ -26,7 +26,9 @@ const (
 
 // systems are those that plans run, as often as they are listed.
 var systems = [...]string{
-	"MARS", "MARS-IP", "MARS-everywhere",
+	"MARS-everywhere-paper", "MARS-everywhere-paper", "MARS-everywhere-paper", "MARS-everywhere-paper",
+	"MARS-paper", "MARS-paper", "MARS-IP-paper", "MARS-ENDPOINT-paper",
+	"best-route", "PCON", "PCON-loop-free", "QSF-like",
 }
 
 // maker makes one plan.
