@@ -19,7 +19,7 @@ lint: ## formatting, go vet, staticcheck
 	@scripts/lint
 
 test: ## every test, with the race detector, in random order (RACE= without it)
-	$(GO) test $(RACE) -shuffle=on -timeout 6m ./...
+	$(GO) test $(RACE) -shuffle=on -timeout 10m ./...
 
 fuzz: ## fuzz every decoder for FUZZTIME (3s) each
 	@scripts/fuzz

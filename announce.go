@@ -10,8 +10,8 @@ import (
 	"mars/internal/wire"
 )
 
-// heralds judges what nodes announce in routing: each speaks for itself alone, and for the prefixes that it may announce. It belongs
-// to the loop goroutine.
+// heralds judges what nodes announce in routing: each speaks for itself alone, and for the prefixes that it may announce; and who is
+// a leaf by its certificate can't say that it is a relay. It belongs to the loop goroutine.
 type heralds struct {
 	admit secure.Admit
 	// others: nodes that admit doesn't know may announce everything. Somebody whom it knows has passed on what they say.
@@ -33,7 +33,7 @@ func (h *heralds) authentic(origin uint64, announcement []byte) bool {
 		h.last = announcement
 		h.peer, h.err = h.admit(time.Now().Unix(), key, certificate)
 	}
-	return ok
+	return ok && (h.err != nil || !h.peer.Leaf || !route.Relays(announcement))
 }
 
 // entitled is route.Config.Verify, for an announcement that was just found authentic.

@@ -46,7 +46,7 @@ func TestAnnouncePermitted(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	get := func(name string) error {
-		_, err := n.Fetch(ctx, FetchOptions{Name: name, File: filepath.Join(t.TempDir(), "out"), Stall: 3 * time.Second})
+		_, err := n.Fetch(ctx, FetchOptions{Name: name, File: filepath.Join(t.TempDir(), "out"), Stall: 3 * time.Second, Signers: Signers{Keys: []PublicKey{key}}})
 		return err
 	}
 	for get("/site/file") != nil { // until the announcement is there
@@ -72,7 +72,7 @@ func TestHeralds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known, err := newPeers([]PeerConfig{{Key: keys[0].Public(), Announce: []string{"/a", "/b/c"}}, {Key: keys[1].Public()}})
+	known, err := newMembership(&Config{Peers: []PeerConfig{{Key: keys[0].Public(), Announce: []string{"/a", "/b/c"}}, {Key: keys[1].Public()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestHeralds(t *testing.T) {
 		{2, "/a", false, false},
 		{2, "/a", true, true},
 	} {
-		h := &heralds{admit: known.admit, others: c.others}
+		h := &heralds{admit: known.policy.Admit, others: c.others}
 		id, body := said(keys[c.signer], keys[c.signer])
 		if !h.authentic(id, body) {
 			t.Fatal("it doesn't count as its own")
@@ -123,7 +123,7 @@ func TestHeralds(t *testing.T) {
 			t.Error("an announcement that nobody has checked counts")
 		}
 	}
-	if id, body := said(keys[1], keys[0]); (&heralds{admit: known.admit}).authentic(id, body) {
+	if id, body := said(keys[1], keys[0]); (&heralds{admit: known.policy.Admit}).authentic(id, body) {
 		t.Error("a node speaks for another")
 	}
 }

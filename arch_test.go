@@ -90,11 +90,14 @@ var rooms = map[string]room{
 	"internal/scenario": {
 		external: []string{"github.com/goccy/go-yaml"}, never: []string{"net", "syscall", "crypto/rand"}, ordered: true, exact: true,
 	},
+	"internal/channel": {
+		internal: []string{"internal/machine", "internal/scenario"}, never: io, ordered: true, exact: true,
+	},
 	"internal/bound": {internal: []string{"internal/scenario"}, never: io, ordered: true, exact: true},
 	"internal/sim": {
 		internal: []string{
 			"internal/machine", "internal/wire", "internal/secure", "internal/node", "internal/endpoint", "cc",
-			"internal/scenario", "internal/bound", "internal/forward", "internal/fetch", "internal/publish", "internal/foreign",
+			"internal/scenario", "internal/bound", "internal/channel", "internal/forward", "internal/fetch", "internal/publish", "internal/foreign",
 		},
 		never: []string{"net", "syscall", "time", "crypto/rand"}, ordered: true, exact: true,
 	},
@@ -105,11 +108,12 @@ var rooms = map[string]room{
 		ordered:  true, exact: true,
 	},
 	"internal/lab": {
-		internal: []string{"internal/scenario", "internal/bound"},
-		external: []string{"github.com/vishvananda", "github.com/cilium/ebpf", "golang.zx2c4.com/wireguard/tun", "golang.org/x/sys"},
+		internal: []string{"internal/machine", "internal/scenario", "internal/bound", "internal/channel"},
+		external: []string{"golang.org/x/sys", "github.com/quic-go/quic-go"},
 	},
-	"internal/report": {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
-	"cmd/mars":        {internal: []string{all}, external: []string{all}},
+	"internal/gateway": {internal: []string{root, "internal/wire"}, tests: []string{"internal/impair"}},
+	"internal/report":  {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
+	"cmd/mars":         {internal: []string{all}, external: []string{all}},
 
 	"acceptance": {external: []string{"golang.org/x/sys"}, tests: []string{root, "internal/wire", "internal/scenario", "internal/lab", "internal/report", "internal/impair"}},
 }
@@ -118,6 +122,7 @@ var rooms = map[string]room{
 var testLibraries = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "go.uber.org/goleak", "golang.org/x/tools",
 	"gonum.org/v1/gonum", "github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/crypto/blake2s",
+	"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",
 }
 
 // TestImports holds every Go file, whatever its build tags, to the import table.

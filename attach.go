@@ -15,6 +15,7 @@ import (
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
+	"mars/internal/secure"
 	"mars/internal/wire"
 )
 
@@ -249,6 +250,26 @@ func (n *Node) Registered(ctx context.Context) error {
 
 // askSource asks the node at a socket for the source component of its flows.
 func askSource(path string) ([]byte, error) {
+	d, err := askHome(path, node.SourceName)
+	if err == nil && len(d) != node.SourceLen {
+		err = noNode(path, errNoMARS)
+	}
+	return d, err
+}
+
+// askSigners asks the node at a socket for the keys of the nodes that it dials, and its own. An older node tells none.
+func askSigners(path string) (keys []PublicKey) {
+	d, _ := askHome(path, node.SignersName)
+	for ; len(d) >= secure.KeyLen; d = d[secure.KeyLen:] {
+		keys = append(keys, PublicKey(d[:secure.KeyLen]))
+	}
+	return keys
+}
+
+var errNoMARS = errors.New("what listens there is no MARS node")
+
+// askHome asks the node at a socket a question, and returns the content of the answer.
+func askHome(path string, question wire.Name) ([]byte, error) {
 	c, err := net.DialTimeout("unix", path, askNode)
 	if err != nil {
 		return nil, noNode(path, err)
@@ -257,7 +278,7 @@ func askSource(path string) ([]byte, error) {
 	if err := c.SetDeadline(time.Now().Add(askNode)); err != nil {
 		return nil, noNode(path, err)
 	}
-	i := wire.Interest{Name: node.SourceName, CanBePrefix: true, MustBeFresh: true, HasNonce: true, Nonce: 1}
+	i := wire.Interest{Name: question, CanBePrefix: true, MustBeFresh: true, HasNonce: true, Nonce: 1}
 	if _, err := c.Write(i.Append(nil)); err != nil {
 		return nil, noNode(path, err)
 	}
@@ -267,7 +288,7 @@ func askSource(path string) ([]byte, error) {
 		buf = append(buf, chunk[:k]...)
 		size, malformed := wire.FrameLen(buf, wire.MaxPacket)
 		if size > 0 && size <= len(buf) {
-			return sourceOf(path, buf[:size])
+			return answerOf(path, buf[:size])
 		}
 		if err := errors.Join(err, malformed); err != nil {
 			return nil, noNode(path, err)
@@ -275,12 +296,12 @@ func askSource(path string) ([]byte, error) {
 	}
 }
 
-// sourceOf reads the answer.
-func sourceOf(path string, packet []byte) ([]byte, error) {
+// answerOf reads the answer.
+func answerOf(path string, packet []byte) ([]byte, error) {
 	var p wire.Packet
 	var d wire.Data
-	if p.Decode(packet) == nil && !p.Nack && d.Decode(p.Fragment) == nil && len(d.Content) == node.SourceLen {
+	if p.Decode(packet) == nil && !p.Nack && d.Decode(p.Fragment) == nil {
 		return d.Content, nil
 	}
-	return nil, noNode(path, errors.New("what listens there is no MARS node"))
+	return nil, noNode(path, errNoMARS)
 }

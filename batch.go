@@ -26,6 +26,8 @@ type BatchOptions struct {
 	Look bool
 	// Fresh: files that are there already are fetched again, and what earlier fetches left of others is thrown away.
 	Fresh bool
+	// Signers says who may sign what is fetched; what somebody else has signed fails with ErrUntrusted.
+	Signers Signers
 	// Stall is how long each object may be without progress before ErrTimeout; 0: 30 s.
 	Stall time.Duration
 	// Retry is how often each object is tried again, with growing pauses, after a failure that may pass (exit code 5).
@@ -118,6 +120,7 @@ type job struct {
 type opened struct {
 	name wire.Name
 	file string
+	by   PublicKey // who signed the listing
 	rest wire.Listing
 }
 
@@ -218,8 +221,10 @@ func (b *batch) pull() *job {
 			continue
 		}
 		d.rest = rest
+		next := entryOf(d.name, e)
+		next.Signer = d.by
 		return &job{
-			Item: Item{Entry: entryOf(d.name, e), File: path.Join(d.file, string(e.Name))},
+			Item: Item{Entry: next, File: path.Join(d.file, string(e.Name))},
 			name: d.name.Clone().Append(wire.TypeGeneric, e.Name), size: e.Size,
 		}
 	}
@@ -244,13 +249,13 @@ func (b *batch) do(ctx context.Context, j job) (out outcome) {
 		var err error
 		switch {
 		case j.Directory:
-			if out.list, err = b.n.listing(ctx, j.name, b.o.Stall); err == nil && !b.o.Look {
+			if out.list, out.Signer, err = b.n.listing(ctx, j.name, b.o.Stall, b.o.Signers); err == nil && !b.o.Look {
 				err = b.dest.Mkdir(j.File)
 			}
 		case !b.o.Look:
 			err = b.file(ctx, &out)
 		case j.bare:
-			out.Entry, err = b.n.look(ctx, j.name, b.o.Stall)
+			out.Entry, err = b.n.look(ctx, j.name, b.o.Stall, b.o.Signers)
 		}
 		if err != nil {
 			return fetchError(j.Name, err)
@@ -268,7 +273,7 @@ func (b *batch) file(ctx context.Context, out *outcome) error {
 		return nil
 	}
 	st := &destStore{dir: b.dest, file: out.File, spare: &b.spare, fileStore: fileStore{fresh: b.o.Fresh}}
-	t, err := b.n.begin(fetch.Request{Name: out.name, Stall: machine.Time(b.o.Stall)}, st)
+	t, err := b.n.begin(fetch.Request{Name: out.name, Stall: machine.Time(b.o.Stall), Trust: b.n.trusting(b.o.Signers)}, st)
 	if err != nil {
 		return err
 	}
@@ -282,6 +287,7 @@ func (b *batch) file(ctx context.Context, out *outcome) error {
 	out.stats, _ = t.end()
 	if o := t.object(); o != nil && err == nil {
 		out.Size, out.Digest, out.HasDigest, out.Present = o.Layout.Size, o.Digest, true, t.sink.whole
+		out.Signer = signer(o)
 	}
 	return err
 }

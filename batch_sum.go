@@ -29,7 +29,7 @@ func (b *batch) took(ctx context.Context, out outcome) {
 			b.worst = out.Err
 		}
 	case out.Directory:
-		b.open = append(b.open, &opened{out.name, out.File, out.list})
+		b.open = append(b.open, &opened{out.name, out.File, out.Signer, out.list})
 		for l := out.list; ; {
 			e, rest, ok, _ := l.Next()
 			if !ok {

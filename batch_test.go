@@ -306,7 +306,7 @@ func TestHostileListing(t *testing.T) {
 	for _, name := range []string{"", ".", "..", "/", "/etc/passwd", "a/b", "../outside/x", "a\x00b", "\x00"} {
 		for _, directory := range []bool{false, true} {
 			l := (&wire.Entry{Name: []byte(name), Directory: directory}).Append(nil)
-			b.open = []*opened{{wire.MustParseName("/s"), "", l}}
+			b.open = []*opened{{name: wire.MustParseName("/s"), rest: l}}
 			j := b.pull()
 			if j == nil {
 				t.Fatalf("%q was passed over", name)

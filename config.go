@@ -3,6 +3,7 @@ package mars
 import (
 	"errors"
 	"io/fs"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,14 +40,28 @@ type Config struct {
 	Listen []FaceURI     `yaml:"listen"` // addresses on which neighbours may reach the node
 	Faces  []FaceConfig  `yaml:"faces,omitempty"`
 	Routes []RouteConfig `yaml:"routes,omitempty"`
-	Peers  []PeerConfig  `yaml:"peers,omitempty"` // who may dial the node; empty: whoever knows its key
+	Peers  []PeerConfig  `yaml:"peers,omitempty"` // who may dial the node; without Operators, empty: whoever knows its key
 	Serve  []ServeConfig `yaml:"serve,omitempty"`
+	Trust  []TrustConfig `yaml:"trust,omitempty"` // who may sign what is fetched
+
+	// Operators are the keys of those whose certificates let nodes dial this one, and whose revocations end that.
+	Operators []PublicKey `yaml:"operators,omitempty"`
 
 	// Attach is the socket of a running node of this host; "": none. The node is then an application of that one: all that it
 	// asks goes there, and what it serves is registered there. Listen, Faces and Routes stay empty.
 	Attach string `yaml:"-"`
 
+	Study StudyConfig `yaml:"-"`
+
 	where map[string]position // of every value that came from a file or the environment, by key
+}
+
+// StudyConfig is for measurements (mars lab); a file or the environment can't set it.
+type StudyConfig struct {
+	Dilation float64 // real time ÷ the node's time; 0: 1
+	// GuestRates is what the links toward neighbours that dial this node carry, by their addresses; others have Node.GuestRate.
+	GuestRates map[netip.Addr]Rate
+	Wait       bool // a new flow asks for Data only when its discovery has ended, as in the paper's evaluation
 }
 
 // NodeConfig is about the node itself.
@@ -62,6 +77,10 @@ type NodeConfig struct {
 	Socket string `yaml:"socket,omitempty"`
 	// Key is the file with the node's key; "": that of LoadKey, or if there is none a key that is forgotten with the node.
 	Key string `yaml:"key,omitempty"`
+	// Certificate is the file with the node's certificate, and Revocations the one with its operators' revocation lists. Both are
+	// read again when they change; "": none.
+	Certificate string `yaml:"certificate,omitempty"`
+	Revocations string `yaml:"revocations,omitempty"`
 	// GuestRate is the drain rate toward each neighbour that dials this node; 0: not known, not limited.
 	GuestRate Rate `yaml:"guest_rate,omitempty"`
 }

@@ -3,8 +3,10 @@ package mars
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"mars/internal/route"
 	"mars/internal/wire"
 )
 
@@ -15,6 +17,8 @@ const (
 	maxQueue = 1_000_000
 	maxHops  = 255 // HopLimit is one byte
 	maxLabel = 64
+
+	maxOperators = route.MaxNotices // each has a revocation list
 )
 
 // checker collects what is wrong with a Config.
@@ -50,6 +54,8 @@ func (c *Config) Check() error {
 	faces := k.faces()
 	k.routes(faces)
 	k.serve()
+	k.operators()
+	k.trust()
 	return errors.Join(k.errs...)
 }
 
@@ -80,9 +86,11 @@ func (k *checker) node() {
 			k.must(key, err)
 		}
 	}
-	if n.Key != "" {
-		_, err := absolute(n.Key)
-		k.must("node.key", err)
+	for key, path := range map[string]string{"node.key": n.Key, "node.certificate": n.Certificate, "node.revocations": n.Revocations} {
+		if path != "" {
+			_, err := absolute(path)
+			k.must(key, err)
+		}
 	}
 	for i, p := range k.c.Peers {
 		if p.Key == (PublicKey{}) {
@@ -103,6 +111,24 @@ func (k *checker) node() {
 			k.fail(key, "%s is there twice", u)
 		}
 		seen[u] = true
+	}
+}
+
+func (k *checker) operators() {
+	all := k.c.Operators
+	if len(all) > maxOperators {
+		k.fail("operators", "%d operators are more than %d", len(all), maxOperators)
+	}
+	for i, o := range all {
+		switch key := fmt.Sprintf("operators[%d]", i); {
+		case o == PublicKey{}:
+			k.fail(key, "there is no key (write what mars ca init prints)")
+		case slices.Contains(all[:i], o):
+			k.fail(key, "%s is there twice", o)
+		}
+	}
+	if k.c.Node.Revocations != "" && len(all) == 0 {
+		k.fail("node.revocations", "they count for nothing: no operator is named (operators: [KEY])")
 	}
 }
 
@@ -216,6 +242,25 @@ func (k *checker) serve() {
 			k.must(key+".prefix", err)
 		case seen[prefix]:
 			k.fail(key+".prefix", "two directories are served under %s", prefix)
+		}
+		seen[prefix] = true
+	}
+}
+
+func (k *checker) trust() {
+	seen := map[string]bool{}
+	for i, t := range k.c.Trust {
+		key := fmt.Sprintf("trust[%d]", i)
+		prefix, err := parsePrefix(t.Prefix)
+		switch {
+		case t.Prefix == "":
+			k.fail(key, "there is no prefix (prefix: /site; / is all names)")
+		case err != nil:
+			k.must(key+".prefix", err)
+		case seen[prefix]:
+			k.fail(key+".prefix", "%s is there twice; put all keys into one list", prefix)
+		case t.Unsigned && len(t.Keys)+len(t.Operators) > 0:
+			k.fail(key+".unsigned", "what nobody need sign needs no keys: leave out one or the other")
 		}
 		seen[prefix] = true
 	}

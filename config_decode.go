@@ -127,18 +127,25 @@ func (d *decoder) sections() map[string]field {
 		"routes": d.routes,
 		"peers":  d.peers,
 		"serve":  d.serve,
+		"trust":  d.trust,
+
+		"operators": d.operators,
 	}
 }
 
 func (d *decoder) node() map[string]field {
 	return map[string]field{
-		"name":       d.scalar(into(&d.c.Node.Name, parseLabel)),
-		"role":       d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
-		"strategy":   d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
-		"routing":    d.scalar(into(&d.c.Node.Routing, parseToggle)),
-		"detours":    d.scalar(into(&d.c.Node.Detours, parseToggle)),
-		"socket":     d.scalar(into(&d.c.Node.Socket, parseSocket)),
-		"key":        d.scalar(into(&d.c.Node.Key, absolute)),
+		"name":     d.scalar(into(&d.c.Node.Name, parseLabel)),
+		"role":     d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
+		"strategy": d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
+		"routing":  d.scalar(into(&d.c.Node.Routing, parseToggle)),
+		"detours":  d.scalar(into(&d.c.Node.Detours, parseToggle)),
+		"socket":   d.scalar(into(&d.c.Node.Socket, parseSocket)),
+		"key":      d.scalar(into(&d.c.Node.Key, absolute)),
+
+		"certificate": d.scalar(into(&d.c.Node.Certificate, absolute)),
+		"revocations": d.scalar(into(&d.c.Node.Revocations, absolute)),
+
 		"guest_rate": d.scalar(into(&d.c.Node.GuestRate, ParseRate)),
 	}
 }
@@ -203,17 +210,20 @@ func (d *decoder) peers(key string, n ast.Node) {
 	d.list(key, n, func(key string, n ast.Node) {
 		var p PeerConfig
 		d.mapping(key, n, map[string]field{
-			"name": d.scalar(into(&p.Name, parseLabel)),
-			"key":  d.scalar(into(&p.Key, ParsePublicKey)),
-			"announce": func(key string, n ast.Node) {
-				d.list(key, n, func(key string, n ast.Node) {
-					var prefix string
-					d.scalar(into(&prefix, parsePrefix))(key, n)
-					p.Announce = append(p.Announce, prefix)
-				})
-			},
+			"name":     d.scalar(into(&p.Name, parseLabel)),
+			"key":      d.scalar(into(&p.Key, ParsePublicKey)),
+			"announce": each(d, &p.Announce, parsePrefix),
 		})
 		d.c.Peers = append(d.c.Peers, p)
+	})
+}
+
+func (d *decoder) operators(key string, n ast.Node) {
+	d.c.Operators = nil
+	d.list(key, n, func(key string, n ast.Node) {
+		var k PublicKey
+		d.scalar(into(&k, ParsePublicKey))(key, n)
+		d.c.Operators = append(d.c.Operators, k)
 	})
 }
 
@@ -227,6 +237,36 @@ func (d *decoder) serve(key string, n ast.Node) {
 		})
 		d.c.Serve = append(d.c.Serve, s)
 	})
+}
+
+func (d *decoder) trust(key string, n ast.Node) {
+	d.c.Trust = nil
+	d.list(key, n, func(key string, n ast.Node) {
+		var t TrustConfig
+		d.mapping(key, n, map[string]field{
+			"prefix":    d.scalar(into(&t.Prefix, parsePrefix)),
+			"keys":      each(d, &t.Keys, ParsePublicKey),
+			"operators": each(d, &t.Operators, ParsePublicKey),
+			"unsigned":  d.scalar(into(&t.Unsigned, parseBool)),
+		})
+		d.c.Trust = append(d.c.Trust, t)
+	})
+}
+
+func parseBool(s string) (bool, error) {
+	s, err := oneOf("true", "false")(s)
+	return s == "true", err
+}
+
+// each is the field of a list of scalars.
+func each[T any](d *decoder, dst *[]T, parse func(string) (T, error)) field {
+	return func(key string, n ast.Node) {
+		d.list(key, n, func(key string, n ast.Node) {
+			var v T
+			d.scalar(into(&v, parse))(key, n)
+			*dst = append(*dst, v)
+		})
+	}
 }
 
 // mapping hands every value of a mapping to the field of its key. An empty value leaves the default.

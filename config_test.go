@@ -39,7 +39,8 @@ func sameConfig(a, b *Config) string {
 
 const fullConfig = `
 # a site with two ISPs
-node: {name: site-a, role: relay, strategy: best-route, guest_rate: 50Mbit}
+node: {name: site-a, role: relay, strategy: best-route, guest_rate: 50Mbit, certificate: /etc/mars/a.cert, revocations: /etc/mars/rev}
+operators: [nbdv-dZxfYllf2P9TZ_DRVhmuh26XEE-3F3n51Wo2g2UI9E5]
 listen: [udp4://0.0.0.0:6363, "udp4://127.0.0.1:7000"]
 faces:
   - name: isp-a
@@ -67,10 +68,14 @@ func TestConfigFull(t *testing.T) {
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
+	operator, err := ParsePublicKey("nbdv-dZxfYllf2P9TZ_DRVhmuh26XEE-3F3n51Wo2g2UI9E5")
+	if err != nil {
+		t.Fatal(err)
+	}
 	local1, _ := ParseFaceLocal("192.0.2.1")
 	local2, _ := ParseFaceLocal("192.0.2.2:7000")
 	want := &Config{
-		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6},
+		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6, Certificate: "/etc/mars/a.cert", Revocations: "/etc/mars/rev"},
 		Listen: []FaceURI{{"0.0.0.0", 6363, 0, PublicKey{}, false}, {"127.0.0.1", 7000, 0, PublicKey{}, false}},
 		Faces: []FaceConfig{
 			{"isp-a", FaceURI{"192.0.2.7", 6363, 0, PublicKey{}, true}, local1, 100e6, 1200, 500},
@@ -78,6 +83,8 @@ func TestConfigFull(t *testing.T) {
 			{"isp-c", FaceURI{"2001:db8::7", 7000, 0, PublicKey{}, true}, FaceLocal{Interface: "eth1"}, 0, DefaultMTU, 0},
 			{"isp-d", FaceURI{"relay.example.net", 6363, 0, PublicKey{}, true}, FaceLocal{}, 0, DefaultMTU, 0},
 		},
+		Operators: []PublicKey{operator},
+
 		Routes: []RouteConfig{{"/site", "isp-a", 2}, {"/", "isp-b", 1}},
 		Serve:  []ServeConfig{{"/srv/data", "/site/caf%C3%A9"}},
 	}
@@ -168,7 +175,7 @@ func TestConfigEnv(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 	want := &Config{
-		Node: c.Node, Faces: c.Faces,
+		Node: c.Node, Faces: c.Faces, Operators: c.Operators,
 		Listen: []FaceURI{{"127.0.0.1", 9000, 0, PublicKey{}, false}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
 	}
 	if diff := sameConfig(want, c); diff != "" {
@@ -214,9 +221,9 @@ func TestConfigErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"syntax":          {"node: {name: a\n", "config.yaml:1:7: "},
 		"tab":             {"node:\n\tname: a\n", "config.yaml:2:1: "},
-		"not a mapping":   {"- a\n", "config.yaml:1:1: expected a mapping with faces, listen, node, peers, routes, serve"},
+		"not a mapping":   {"- a\n", "config.yaml:1:1: expected a mapping with faces, listen, node, operators, peers, routes, serve"},
 		"scalar":          {"hello\n", "config.yaml:1:1: expected a mapping with"},
-		"unknown section": {"node: {}\nnodes: {}\n", `config.yaml:2:1: unknown key "nodes"; known here: faces, listen, node, peers, routes, serve`},
+		"unknown section": {"node: {}\nnodes: {}\n", `config.yaml:2:1: unknown key "nodes"; known here: faces, listen, node, operators, peers, routes, serve`},
 		"unknown key":     {"faces:\n- nmae: a\n", `config.yaml:2:3: faces[0]: unknown key "nmae"; known here: local, mtu, name, queue, rate, to`},
 		"duplicate key":   {"node: {}\nlisten: []\nnode: {}\n", "config.yaml:3:1: "},
 		"two documents":   {"node: {}\n---\nnode: {}\n", "config.yaml:3:1: a second YAML document"},
@@ -238,6 +245,8 @@ func TestConfigErrors(t *testing.T) {
 		"secure face":     {"faces: [{to: \"udp4://KEY@h:1\"}]\n", "config.yaml:1:14: faces[0].to: what stands before the @ must be the peer's key: it is no key"},
 		"peer's key":      {"peers: [{key: x}]\n", "config.yaml:1:15: peers[0].key: it is no key: a key has 48 characters"},
 		"key file":        {"node: {key: x}\n", "node.key: "},
+		"certificate":     {"node: {certificate: x}\n", "node.certificate: "},
+		"operator":        {"operators: [x]\n", "config.yaml:1:13: operators[0]: it is no key"},
 		"local":           {"faces: [{local: eth0/1}]\n", `"eth0/1" is neither an address nor an interface`},
 		"prefix":          {"routes: [{prefix: site}]\n", `routes[0].prefix: "site" is not a name prefix; begin it with /`},
 		"bad escape":      {"routes: [{prefix: /a%zz}]\n", `routes[0].prefix: "/a%zz" is not a name prefix:`},
@@ -260,6 +269,8 @@ func TestConfigCheck(t *testing.T) {
 	noEnv(t)
 	const face = "faces:\n- {name: a, to: \"plain+udp4://h:1\"}\n"
 	for name, c := range map[string]struct{ text, want string }{
+		"operator twice":      {"operators:\n- nbdv-dZxfYllf2P9TZ_DRVhmuh26XEE-3F3n51Wo2g2UI9E5\n- nbdv-dZxfYllf2P9TZ_DRVhmuh26XEE-3F3n51Wo2g2UI9E5\n", "config.yaml:3:3: operators[1]: nbdv-dZxfYllf2P9TZ_DRVhmuh26XEE-3F3n51Wo2g2UI9E5 is there twice"},
+		"nobody to revoke":    {"node: {revocations: /r}\n", "config.yaml:1:21: node.revocations: they count for nothing: no operator"},
 		"listen on a name":    {"listen: [\"udp4://h:1\"]\n", "config.yaml:1:10: listen[0]: udp4://h:1: listening takes an address"},
 		"listen twice":        {"listen:\n- udp4://0.0.0.0:1\n- udp4://0.0.0.0:1\n", "config.yaml:3:3: listen[1]: udp4://0.0.0.0:1 is there twice"},
 		"face without name":   {"faces:\n- to: plain+udp4://h:1\n", "config.yaml:2:3: faces[0]: the face has no name"},

@@ -26,6 +26,8 @@ var (
 	ErrBusy = errors.New("busy")
 	// ErrAuth: the peer refused us, or we refused the peer.
 	ErrAuth = errors.New("not authorized")
+	// ErrUntrusted: who signed the object may not, or nobody has signed it; see Untrusted.
+	ErrUntrusted = errors.New("not trusted")
 	// ErrQuota: a quota of ours or of a relay is used up.
 	ErrQuota = errors.New("quota exceeded")
 	// ErrDeadline: the time that the caller allowed is over.
@@ -54,6 +56,7 @@ var kinds = []kind{
 	{ErrConfig, 2, "config", "mend the configuration; `mars config check` tests it"},
 	{ErrIntegrity, 11, "integrity", "the producer or a node on the way sends wrong bytes; nothing wrong was kept, so try again or choose another producer"},
 	{ErrDiskFull, 12, "disk_full", "free some space and run the same command again to resume"},
+	{ErrUntrusted, 7, "untrusted", "say whom to trust with --trust KEY, or take what nobody need have signed with --unsigned"},
 	{ErrAuth, 7, "auth", "check the keys and the allow-list at both ends"},
 	{ErrQuota, 8, "quota", "wait for the next period or raise the quota"},
 	{ErrNotFound, 3, "not_found", "check the name and that a producer serves it"},
@@ -84,7 +87,7 @@ func classify(err error) kind {
 }
 
 // ExitCode maps an error to the exit code of the command line: 0 nil, 1 other, 2 usage or configuration, 3 not found,
-// 5 temporary (try again), 7 not authorized, 8 quota, 10 deadline, 11 integrity, 12 disk full, 130 interrupted. Of
+// 5 temporary (try again), 7 not authorized or not trusted, 8 quota, 10 deadline, 11 integrity, 12 disk full, 130 interrupted. Of
 // several joined errors the gravest counts.
 func ExitCode(err error) int {
 	if err == nil {

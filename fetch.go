@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,8 +36,11 @@ type FetchOptions struct {
 	// EndpointCC, for FetchPlain: one window per face of the node, coupled by this controller of package cc. "": one window, over one path
 	// at a time.
 	EndpointCC string
-	// Progress, if set, is called about ten times a second, and at the end.
+	// Signers says who may sign the object; else the fetch fails with ErrUntrusted.
+	Signers Signers
+	// Progress, if set, is called every so often, and at the end.
 	Progress func(Progress)
+	Every    time.Duration // of Progress; 0: 100 ms. Not of FetchPlain
 	// Discarded, if set, is told why the remains of an earlier fetch were of no use.
 	Discarded func(reason error)
 }
@@ -60,7 +64,8 @@ type FetchResult struct {
 	Name    string
 	Version uint64 // first 8 bytes of Digest
 	Digest  wire.Digest
-	Present bool // the file was there already, with this content
+	Present bool      // the file was there already, with this content
+	Signer  PublicKey // who signed; zero: nobody
 
 	// Unverified: a FetchPlain without SHA256. Digest is zero then.
 	Unverified bool
@@ -92,13 +97,13 @@ func (n *Node) Fetch(ctx context.Context, o FetchOptions) (*FetchResult, error) 
 	}
 	err = n.persist(ctx, o.Name, retries, func() error {
 		var st store
-		req := fetch.Request{Name: name, Stall: machine.Time(o.Stall)}
+		req := fetch.Request{Name: name, Stall: machine.Time(o.Stall), Trust: n.trusting(o.Signers)}
 		if o.Writer != nil {
 			st, req.MaxAhead = &pipeStore{w: o.Writer, sum: o.SHA256}, maxUnsettled
 		} else {
 			st = &fileStore{dest: o.File, fresh: o.Fresh, sum: o.SHA256, discarded: o.Discarded}
 		}
-		if err := n.fetchOne(ctx, start, req, st, res, o.Progress); err != nil {
+		if err := n.fetchOne(ctx, start, req, st, res, o); err != nil {
 			return fetchError(o.Name, err)
 		}
 		return nil
@@ -122,7 +127,7 @@ func objectName(uri string) (wire.Name, error) {
 }
 
 // fetchOne runs one fetch from start to end, and tells how far it is.
-func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request, st store, res *FetchResult, progress func(Progress)) error {
+func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request, st store, res *FetchResult, o FetchOptions) error {
 	t, err := n.begin(req, st)
 	if err != nil {
 		return err
@@ -134,7 +139,7 @@ func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request,
 	go func() { ended <- t.run(runCtx) }()
 
 	res.Size = -1
-	tick := time.NewTicker(progressEvery)
+	tick := time.NewTicker(cmp.Or(o.Every, progressEvery))
 	defer tick.Stop()
 	for over := false; !over; {
 		select {
@@ -143,7 +148,7 @@ func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request,
 		case <-tick.C:
 		}
 		if obj := t.object(); obj != nil {
-			res.Size, res.Version, res.Digest = obj.Layout.Size, obj.Version, obj.Digest
+			res.Size, res.Version, res.Digest, res.Signer = obj.Layout.Size, obj.Version, obj.Digest, signer(obj)
 		}
 		if !n.observe(t, res) {
 			cancel(driver.ErrClosed)
@@ -155,8 +160,8 @@ func (n *Node) fetchOne(ctx context.Context, start time.Time, req fetch.Request,
 				res.Resumed = res.Size
 			}
 		}
-		if progress != nil {
-			progress(res.Progress)
+		if o.Progress != nil {
+			o.Progress(res.Progress)
 		}
 	}
 	return err

@@ -66,6 +66,9 @@ var causes = []struct {
 
 // fetchError gives the errors of the engine and the file side the kinds of this package.
 func fetchError(name string, err error) error {
+	if e, ok := distrust(name, err); ok {
+		return e
+	}
 	e := &Error{Op: "get " + name, Err: plain{error: err}}
 	for _, c := range causes {
 		if errors.Is(err, c.is) {

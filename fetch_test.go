@@ -48,7 +48,7 @@ func TestFetchOverThreeRelays(t *testing.T) {
 		t.Fatal(err)
 	}
 	producer := run(t, &Config{Listen: []FaceURI{local(0)}, Serve: []ServeConfig{{Dir: dir, Prefix: "/site"}}})
-	consumer := &Config{}
+	consumer := &Config{Trust: []TrustConfig{{Prefix: "/", Keys: []PublicKey{producer.Key()}}}}
 	for i := range 3 {
 		relay := run(t, &Config{
 			Node: NodeConfig{Role: RoleRelay}, Listen: []FaceURI{local(0)},

@@ -24,10 +24,20 @@ const (
 	pollFaces = 2 * time.Millisecond
 )
 
+// identify gives n a key, and what hangs on it.
+func (n *Node) identify(key secure.PrivateKey, members *membership) (err error) {
+	n.key, n.membership = key.Public(), members
+	n.signer = newSigner(key, func() []byte { return members.shown })
+	if n.trust, err = newTrust(n.cfg, n.key, members.policy); err == nil {
+		n.guard, err = n.newGuard(key)
+	}
+	return err
+}
+
 // newGuard protects the faces of n.
-func (n *Node) newGuard(key secure.PrivateKey, admit secure.Admit) (*secure.Guard, error) {
+func (n *Node) newGuard(key secure.PrivateKey) (*secure.Guard, error) {
 	return secure.NewGuard(secure.Config{
-		Key: key, Admit: admit, Random: rand.Reader, Wall: func() int64 { return time.Now().Unix() },
+		Key: key, Admit: n.membership.policy.Admit, Keep: n.membership.policy.Keep, Random: rand.Reader, Wall: func() int64 { return time.Now().Unix() },
 		NewFace: func() (machine.FaceID, bool) { return n.driver.NewFace() },
 		AES:     cpu.X86.HasAES || cpu.ARM64.HasAES,
 	})

@@ -125,7 +125,7 @@ func TestNothingInTheClear(t *testing.T) {
 		if !plain {
 			to.Plain, to.Key = false, producer.Key()
 		}
-		got, err := fetchBy(t, &Config{}, to)
+		got, err := fetchBy(t, &Config{Trust: []TrustConfig{{Prefix: "/", Keys: []PublicKey{producer.Key()}}}}, to)
 		if err != nil || !bytes.Equal(got, content) {
 			t.Fatalf("plain %v: %d bytes, %v", plain, len(got), err)
 		}

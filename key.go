@@ -6,7 +6,6 @@ import (
 	"io/fs"
 
 	"mars/internal/secure"
-	"mars/internal/wire"
 )
 
 // PublicKey identifies a node. Its text has 48 characters; the zero value is no key.
@@ -39,33 +38,4 @@ func nodeKey(path string) (secure.PrivateKey, error) {
 		return secure.NewPrivateKey(rand.Reader)
 	}
 	return k, err
-}
-
-// peers is who may dial a node: those that the configuration names, or if it names none, whoever knows the node's key.
-type peers map[PublicKey]secure.Peer
-
-// newPeers reads the configuration.
-func newPeers(all []PeerConfig) (peers, error) {
-	known := make(peers, len(all))
-	for _, p := range all {
-		peer := secure.Peer{Key: p.Key, Name: p.Name}
-		for _, a := range p.Announce {
-			prefix, err := wire.ParseName(a)
-			if err != nil {
-				return nil, err
-			}
-			peer.Announce = append(peer.Announce, prefix)
-		}
-		known[p.Key] = peer
-	}
-	return known, nil
-}
-
-func (p peers) admit(_ int64, key PublicKey, _ []byte) (secure.Peer, error) {
-	peer, known := p[key]
-	if len(p) > 0 && !known {
-		return secure.Peer{}, secure.ErrUnknown
-	}
-	peer.Key = key
-	return peer, nil
 }

@@ -19,6 +19,7 @@ type Entry struct {
 	Modified  time.Time   // zero: not known
 	Digest    wire.Digest // of the manifest, if HasDigest
 	HasDigest bool
+	Signer    PublicKey // who signed the object, or the listing that names it; zero: nobody
 }
 
 // maxListing bounds the listing of one directory, bytes: about a million entries.
@@ -30,9 +31,9 @@ func (n *Node) List(ctx context.Context, uri string, stall time.Duration) ([]Ent
 	if err != nil {
 		return nil, err
 	}
-	l, err := n.listing(ctx, name, stall)
+	l, by, err := n.listing(ctx, name, stall, Signers{})
 	if errors.Is(err, fetch.ErrNotFound) {
-		e, err := n.look(ctx, name, stall)
+		e, err := n.look(ctx, name, stall, Signers{})
 		if err != nil {
 			return nil, fetchError(uri, err)
 		}
@@ -47,29 +48,32 @@ func (n *Node) List(ctx context.Context, uri string, stall time.Duration) ([]Ent
 		if !ok {
 			return all, nil
 		}
-		all, l = append(all, entryOf(name, e)), rest
+		next := entryOf(name, e)
+		next.Signer = by
+		all, l = append(all, next), rest
 	}
 }
 
 // listing fetches the listing of a directory.
-func (n *Node) listing(ctx context.Context, name wire.Name, stall time.Duration) (wire.Listing, error) {
+func (n *Node) listing(ctx context.Context, name wire.Name, stall time.Duration, by Signers) (wire.Listing, PublicKey, error) {
 	st := &memoryStore{most: maxListing}
-	req := fetch.Request{Name: name.Clone().AppendString(wire.TypeKeyword, wire.KeywordListing), Stall: machine.Time(stall)}
-	if _, _, err := n.fetchTo(ctx, req, st); err != nil {
-		return nil, err
+	req := fetch.Request{Name: name.Clone().AppendString(wire.TypeKeyword, wire.KeywordListing), Stall: machine.Time(stall), Trust: n.trusting(by)}
+	o, _, err := n.fetchTo(ctx, req, st)
+	if err != nil {
+		return nil, PublicKey{}, err
 	}
 	l := wire.Listing(st.content)
-	return l, l.Check()
+	return l, signer(o), l.Check()
 }
 
 // look asks for the size and version of an object.
-func (n *Node) look(ctx context.Context, name wire.Name, stall time.Duration) (Entry, error) {
-	o, _, err := n.fetchTo(ctx, fetch.Request{Name: name, Stall: machine.Time(stall)}, &lookStore{})
+func (n *Node) look(ctx context.Context, name wire.Name, stall time.Duration, by Signers) (Entry, error) {
+	o, _, err := n.fetchTo(ctx, fetch.Request{Name: name, Stall: machine.Time(stall), Trust: n.trusting(by)}, &lookStore{})
 	if err != nil {
 		return Entry{}, err
 	}
 	last, _ := name.At(name.Len() - 1)
-	return Entry{Name: name.String(), Base: string(last.Value), Size: o.Layout.Size, Digest: o.Digest, HasDigest: true}, nil
+	return Entry{Name: name.String(), Base: string(last.Value), Size: o.Layout.Size, Digest: o.Digest, HasDigest: true, Signer: signer(o)}, nil
 }
 
 // entryOf is what a listing's entry says of something in a directory.

@@ -19,6 +19,7 @@ import (
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
+	"mars/internal/publish"
 	"mars/internal/route"
 	"mars/internal/secure"
 	"mars/internal/wire"
@@ -34,18 +35,21 @@ type Node struct {
 	fetch  *fetch.Engine // loop goroutine only
 	listen []netip.AddrPort
 
-	sinks    map[fetch.ID]*sink // loop goroutine only
-	services []*service
-	source   []byte                                 // component of the names of our flows
-	home     *attachment                            // to the node of this host; nil: none
-	foreign  *foreign.Engine                        // loop goroutine only
-	inboxes  map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
-	guard    *secure.Guard                          // loop goroutine only
-	key      PublicKey
-	settled  sync.Once
-	refusal  atomic.Pointer[string]   // what the neighbour that refused this node last said
-	asker    *node.Asker              // loop goroutine only
-	asked    map[uint32]chan<- []byte // loop goroutine only
+	sinks      map[fetch.ID]*sink // loop goroutine only
+	services   []*service
+	source     []byte                                 // component of the names of our flows
+	home       *attachment                            // to the node of this host; nil: none
+	foreign    *foreign.Engine                        // loop goroutine only
+	inboxes    map[foreign.ID]*mailbox[foreign.Event] // loop goroutine only
+	guard      *secure.Guard                          // loop goroutine only
+	key        PublicKey
+	membership *membership
+	signer     *publish.Signer // of what is served
+	trust      *secure.Trust   // in who signed what is fetched
+	settled    sync.Once
+	refusal    atomic.Pointer[string]   // what the neighbour that refused this node last said
+	asker      *node.Asker              // loop goroutine only
+	asked      map[uint32]chan<- []byte // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -65,7 +69,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := newPeers(cfg.Peers)
+	members, err := newMembership(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -78,6 +82,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	}
 	fc := forward.Config{
 		Seed: seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay, Application: cfg.Attach != "",
+		DataAfterDiscovery: cfg.Study.Wait,
 	}
 	if cfg.Node.Strategy == StrategyBestRoute || fc.Application {
 		fc.Strategy = forward.BestRoute
@@ -90,21 +95,22 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
-	n.key = key.Public()
-	if n.guard, err = n.newGuard(key, known.admit); err != nil {
+	if err := n.identify(key, members); err != nil {
 		return nil, err
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Accept: func(netip.AddrPort) (machine.Face, bool) {
-		return machine.Face{MTU: DefaultMTU, Rate: cfg.Node.GuestRate.BytesPerSecond()}, true
-	}})
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: cfg.guestFace})
 	if cfg.Node.Routing.On() && !fc.Application {
-		judge := &heralds{admit: known.admit, others: true}
+		judge := &heralds{admit: n.membership.policy.Admit, others: len(cfg.Operators) == 0}
+		announcer.Certificate = func() []byte { return n.membership.shown }
 		n.node.EnableRouting(route.Config{
 			ID: fc.ID, Boot: uint32(seed), Relay: fc.Relay, Seed: seed + 2,
-			Sign: announcer.Sign, Authentic: judge.authentic, Verify: judge.entitled,
+			Sign: announcer.Sign, Authentic: judge.authentic, Verify: judge.entitled, Notice: n.heed,
 		})
 	}
-	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Dialer: n.dialer()})
+	if err := n.loadMembership(); err != nil {
+		return nil, err
+	}
+	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Signers: n.trustedKeys, Dialer: n.dialer()})
 	n.node.Attach(0, n.fetch)
 	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)
@@ -115,6 +121,15 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		return nil, err
 	}
 	return n, nil
+}
+
+// guestFace is the face of a neighbour that dials; all may.
+func (c *Config) guestFace(from netip.AddrPort) (machine.Face, bool) {
+	rate, ok := c.Study.GuestRates[from.Addr().Unmap()]
+	if !ok {
+		rate = c.Node.GuestRate
+	}
+	return machine.Face{MTU: DefaultMTU, Rate: rate.BytesPerSecond()}, true
 }
 
 // open opens sockets and directories, and installs the routes.
@@ -215,12 +230,15 @@ func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
 // Run runs the node until ctx is done.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.close()
+	keeping, end := context.WithCancel(ctx)
+	var keepers sync.WaitGroup
+	defer keepers.Wait()
+	defer end()
 	if n.home != nil {
-		ctx, end := context.WithCancel(ctx)
-		var keeper sync.WaitGroup
-		defer keeper.Wait()
-		defer end()
-		keeper.Go(func() { n.keep(ctx) })
+		keepers.Go(func() { n.keep(keeping) })
+	}
+	if len(n.cfg.Operators) > 0 || n.cfg.Node.Certificate != "" {
+		keepers.Go(func() { n.keepMembership(keeping) })
 	}
 	return n.driver.Run(ctx)
 }

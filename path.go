@@ -45,7 +45,7 @@ func (n *Node) Path(ctx context.Context, object string) (*PathGraph, error) {
 	if err != nil || len(name) == 0 {
 		return nil, UsageError(fmt.Errorf("%q is not an object name: write /prefix/path (%w)", object, err))
 	}
-	req := fetch.Request{Name: name, Stall: 10 * machine.Second, Manifest: true} // an Interest on the flow
+	req := fetch.Request{Name: name, Stall: 10 * machine.Second, Manifest: true} // an Interest on the flow; nothing is kept, so anybody may answer
 	if _, _, err := n.fetchTo(ctx, req, &lookStore{}); err != nil {
 		return nil, fetchError(object, err)
 	}

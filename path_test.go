@@ -44,7 +44,7 @@ func TestRoutesAreLearned(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	dest := filepath.Join(t.TempDir(), "copy")
-	if _, err := n.Fetch(ctx, FetchOptions{Name: "/site/object", File: dest}); err != nil {
+	if _, err := n.Fetch(ctx, FetchOptions{Name: "/site/object", File: dest, Signers: Signers{Keys: []PublicKey{producer.Key()}}}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(dest)

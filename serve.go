@@ -54,7 +54,7 @@ func (n *Node) serve(c ServeConfig) error {
 	}
 	s := &service{
 		prefix: prefix, tree: tree, node: n.node, driver: n.driver, log: n.log,
-		engine: publish.New(publish.Config{Prefix: prefix, MaxPending: maxRequests}),
+		engine: publish.New(publish.Config{Prefix: prefix, MaxPending: maxRequests, Signer: n.signer}),
 		reads:  make(chan chunkRequest, 2*maxRequests), stop: make(chan struct{}),
 	}
 	n.node.Attach(0, s.engine, prefix)

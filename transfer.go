@@ -18,6 +18,11 @@ type transfer struct {
 // begin starts a transfer; the caller runs it and then ends it.
 func (n *Node) begin(req fetch.Request, st store) (*transfer, error) {
 	n.settle()
+	return n.launch(st, func(now machine.Time) fetch.ID { return n.fetch.Start(now, req) })
+}
+
+// launch makes the transfer that start starts, on the loop goroutine.
+func (n *Node) launch(st store, start func(now machine.Time) fetch.ID) (*transfer, error) {
 	t := &transfer{n: n}
 	post := func(f func(machine.Time, *fetch.Engine)) {
 		n.driver.Post(func(now machine.Time) {
@@ -26,7 +31,7 @@ func (n *Node) begin(req fetch.Request, st store) (*transfer, error) {
 		})
 	}
 	err := n.driver.Do(func(now machine.Time) {
-		t.sink = newSink(n.fetch.Start(now, req), st, post)
+		t.sink = newSink(start(now), st, post)
 		n.sinks[t.sink.id] = t.sink
 		n.node.Touch(now)
 	})

@@ -129,7 +129,7 @@ func TestCapture(t *testing.T) {
 		relay.says("listening")
 		links := map[string]*capture{"direct": w.capture("consumer", "direct"), "side": w.capture("relay", "side"), "back": w.capture("relay", "back")}
 		dest := filepath.Join(dir, fmt.Sprint("copy", plain))
-		get := w.start("consumer", "get", "/site/data/confidential.txt", "-o", dest, "--limit-rate", "20M",
+		get := w.start("consumer", "get", "/site/data/confidential.txt", "-o", dest, "--limit-rate", "20M", "--trust", keyOf("producer").public.String(),
 			"--via", at("producer", producerDirect), "--via", at("relay", relaySide))
 		if code := get.exit(patience); code != 0 {
 			t.Fatalf("exit code %d", code)

@@ -39,10 +39,16 @@ func newTransfer(t *testing.T, size int64) *transfer {
 	x.producer = x.start("producer", "serve", filepath.Dir(x.file), "--prefix", "/site/data",
 		"--listen", "udp4://"+producerDirect+":6363", "--listen", "udp4://"+producerBack+":6363")
 	x.producer.says("serving")
+	x.startRelay()
+	return x
+}
+
+// startRelay starts the relay.
+func (x *transfer) startRelay() {
+	x.t.Helper()
 	x.relay = x.start("relay", "node", "--role", "relay", "--listen", "udp4://"+relaySide+":6363",
 		"--face", "up="+uri("producer", producerBack), "--route", "/site=up")
 	x.relay.says("listening")
-	return x
 }
 
 // fill makes a file of random bytes.

@@ -153,7 +153,7 @@ func (o *overlay) waitForPaths(what string, wanted func(ways int) bool) {
 func TestOverlayChanges(t *testing.T) {
 	o := newOverlay(t, 96<<20)
 	o.waitForPaths("at rest", func(ways int) bool { return ways >= 4 }) // a and b, each by d and e
-	get := o.start("consumer", append([]string{"get", "/site/data/file", "-o", o.dest, "--json"}, o.vias()...)...)
+	get := o.start("consumer", append([]string{"get", "/site/data/file", "-o", o.dest, "--json", "--trust", keyOf("producer").public.String()}, o.vias()...)...)
 	x := &transfer{world: o.world, file: o.file, dest: o.dest, size: 96 << 20}
 	x.reach(get, 0.05)
 	o.ip("a", "link", "set", "l1", "down") // a–d

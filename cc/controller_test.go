@@ -189,7 +189,7 @@ func TestInitialWindow(t *testing.T) {
 }
 
 func TestRegistry(t *testing.T) {
-	const want = "reno cubic bbr lia olia balia u-mpcubic le-mpcubic coupled-cubic ferlin-mpcubic ba-mpcubic ba-mpcubic-noecn"
+	const want = "reno cubic bbr lia olia balia u-mpcubic le-mpcubic coupled-cubic ferlin-mpcubic ba-mpcubic ba-mpcubic-noecn cubic-mpquic olia-mpquic"
 	got := ""
 	for _, a := range Algorithms() {
 		got += " " + a.Name

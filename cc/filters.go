@@ -8,24 +8,28 @@ const (
 	filterYoung  = machine.Second     // a younger subflow isn't judged
 	filterEvery  = machine.Second
 	filterRTT    = 0.2 // β of the RTT filter
-	filterECN    = 0.2 // β of the ECN filter
 	filterLosses = 3   // losses within so many RTT_max coincide
 
-	filterFor     = 2 // weights of one second's evidence
-	filterAgainst = 1
-	filterMost    = 5 // bound of the score
-	filterTurn    = 3 // score that decides
+	filterOver  = 2 * machine.Second // what the RTT filter looks at, at least
+	filterTrips = 30                 // and round trips
+	filterAlong = 0.45               // correlation that says nothing; more speaks for sharing
+	filterGain  = 6                  // evidence per correlation
+	filterApart = 0.3                // difference, as a part of what both vary, that speaks against it
+	filterLoss  = 0.3                // evidence of the other filters; of the RTT filter at most 1
+	filterMost  = 2.0                // bound of the score
+	filterTurn  = 1.0                // score that decides
 )
 
-// filters is the shared-bottleneck detection of BA-MPCUBIC (Sensors 2021, 21(18), 6289), whose pseudocode wasn't available in full: a
-// reconstruction. Once a second it compares each pair of subflows by three filters:
+// filters is the shared-bottleneck detection of BA-MPCUBIC (Sensors 2021, 21(18), 6289), whose pseudocode wasn't available: a
+// reconstruction (docs/adr/0020). Once a second it weighs for each pair of subflows what three filters say:
 //
-//   - ECN: both are marked, at rates within ±20% of each other;
-//   - loss: a subflow lost something within 3·RTT_max of the other's loss (with ECN a mark counts, as it does to the window);
-//   - RTT: the means of the second are within ±20% of each other.
+//   - RTT: their means of that second are within ±20% of each other, and their round-trip times have risen and fallen together;
+//   - loss: a subflow lost something within 3·RTT_max of the other's loss;
+//   - ECN: a mark counts as a loss there. The source compares rates of marks; queues that mark one packet at a time make those differ
+//     behind one queue, and that did more harm than good.
 //
-// A filter that saw nothing says nothing. With marks the majority decides, without them RTT and loss must both agree; where neither
-// side wins, the verdict stands. So it does until two in a row contradict it, for one second's evidence is a handful of losses.
+// Means that differ decide alone. The evidence moves a score, and the verdict stands until the score has crossed to the other side, for
+// one second's evidence is a few losses and a piece of a queue's history.
 type filters struct {
 	ecn    bool
 	flows  []filtered
@@ -44,16 +48,17 @@ type filtered struct {
 	samples         float64
 	rttMost         Time // largest sample of this second and the last
 	rttNow          Time
-	marked, acked   float64 // bytes
+	rttLeast        Time // of all; 0: none yet
+	trend           trend
 	lost            Time
 	lossy, everLost bool // lossy: in this second
 }
 
 // pair is what two subflows showed together.
 type pair struct {
-	met    bool // losses coincided in this second
-	shared bool // the verdict
-	score  int  // what spoke for it, less what spoke against it
+	met    bool    // losses coincided in this second
+	shared bool    // the verdict
+	score  float64 // what spoke for it, less what spoke against it
 }
 
 // vote is what a filter says.
@@ -108,14 +113,16 @@ func (d *filters) onAck(now Time, i int, a Ack) bool {
 	if a.RTT > 0 {
 		f.rtts += a.RTT.Seconds()
 		f.samples++
+		if f.rttLeast == 0 || a.RTT < f.rttLeast {
+			f.rttLeast = a.RTT
+		}
+		if f.everLost { // in slow start all queues grow
+			f.trend.add(now, a.RTT)
+		}
 		f.rttNow = max(f.rttNow, a.RTT)
 	}
-	f.acked += float64(a.Bytes)
-	if a.Marked > 0 {
-		f.marked += float64(min(a.Marked, a.Bytes))
-		if d.ecn && (!f.everLost || now-f.lost > a.RTT) {
-			d.congested(now, i)
-		}
+	if a.Marked > 0 && d.ecn && (!f.everLost || now-f.lost > a.RTT) {
+		d.congested(now, i)
 	}
 	if now < d.due {
 		return false
@@ -151,14 +158,13 @@ func (d *filters) decide(now Time) {
 				continue
 			}
 			d.count++
-			d.pair(i, j).hear(d.judge(f, g, d.pair(i, j)))
+			d.pair(i, j).hear(judge(now, f, g, d.pair(i, j)))
 		}
 	}
 	for i := range d.flows {
 		f := &d.flows[i]
 		f.rtts, f.samples, f.lossy = 0, 0, false
 		f.rttMost, f.rttNow = f.rttNow, 0
-		f.marked, f.acked = 0, 0
 	}
 	for i := range d.pairs {
 		d.pairs[i].met = false
@@ -166,17 +172,9 @@ func (d *filters) decide(now Time) {
 	d.unite()
 }
 
-// hear weighs a verdict. Coincidence weighs more than its absence: subflows behind one queue often miss each other's losses,
-// subflows behind two seldom meet.
-func (p *pair) hear(v vote) {
-	switch v {
-	case favour:
-		p.score = min(p.score+filterFor, filterMost)
-	case against:
-		p.score = max(p.score-filterAgainst, -filterMost)
-	case silent:
-		return
-	}
+// hear adds evidence.
+func (p *pair) hear(e float64) {
+	p.score = min(max(p.score+e, -filterMost), filterMost)
 	if p.score >= filterTurn {
 		p.shared = true
 	} else if p.score <= -filterTurn {
@@ -184,31 +182,23 @@ func (p *pair) hear(v vote) {
 	}
 }
 
-func (d *filters) judge(f, g *filtered, p *pair) vote {
-	rtt := likeness(f.rtts/max(f.samples, 1), g.rtts/max(g.samples, 1), filterRTT)
-	loss := silent
+// judge is the evidence of one second that two subflows share a bottleneck: positive for, negative against.
+func judge(now Time, f, g *filtered, p *pair) (e float64) {
+	if likeness(f.rtts/max(f.samples, 1), g.rtts/max(g.samples, 1), filterRTT) == against {
+		return -1
+	}
+	over := max(filterOver, filterTrips*max(f.rttLeast, g.rttLeast))
+	if along, apart, ok := f.trend.with(&g.trend, now, over); ok {
+		if e = min(max(float64(filterGain*(along-filterAlong)), -1), 1); apart > filterApart {
+			e = -1
+		}
+	}
 	if p.met {
-		loss = favour
+		e += filterLoss
 	} else if f.lossy || g.lossy {
-		loss = against
+		e -= filterLoss
 	}
-	ecn := silent
-	if d.ecn {
-		ecn = likeness(f.marked/max(f.acked, 1), g.marked/max(g.acked, 1), filterECN)
-	}
-	switch sum := rtt + loss + ecn; {
-	case ecn != silent && sum > 0:
-		return favour
-	case ecn != silent && sum < 0:
-		return against
-	case ecn != silent:
-		return silent
-	case rtt == against || loss == against:
-		return against
-	case rtt == favour && loss == favour:
-		return favour
-	}
-	return silent
+	return e
 }
 
 // likeness compares two means. Neither: nothing is known; only one: they differ.

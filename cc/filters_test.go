@@ -54,7 +54,7 @@ func TestFiltersLoss(t *testing.T) {
 	for ; !shared() && s < 20; s++ {
 		at(s, 100, 150, 700)
 	}
-	if s > 6 {
+	if s > 8 { // without anything to see in the round-trip times: they stand still
 		t.Errorf("%d s until the shared bottleneck is seen", s)
 	}
 	if d.group(2) == d.group(0) {

@@ -42,7 +42,11 @@ func window(r rule, hystart bool) func(int) Controller {
 
 // Algorithms lists all controllers, single-path ones first. Those run every subflow for itself.
 func Algorithms() []Algorithm {
-	const asLe = "coupling is that of le-mpcubic"
+	const (
+		asLe   = "coupling is that of le-mpcubic"
+		mpquic = "De Coninck and Bonaventure, CoNEXT 2017"
+		asCode = "its β 0.85 and α_c 0.97, with RFC 9438, RFC 9406 and OLIA's draft for all else"
+	)
 	return []Algorithm{
 		{"reno", "NewReno", "RFC 5681, RFC 6582", "", window(reno{}, false)},
 		{"cubic", "CUBIC with HyStart++", "RFC 9438, RFC 9406", "", window(mpcubic{}, true)},
@@ -65,6 +69,8 @@ func Algorithms() []Algorithm {
 			"ba-mpcubic-noecn", "bottleneck-aware MPCUBIC: loss and RTT filters", "Sensors 2021, 21(18), 6289",
 			"as ba-mpcubic", func(mss int) Controller { return newBA(mss, false) },
 		},
+		{"cubic-mpquic", "CUBIC as two connections, of mp-quic's first path", mpquic, asCode, window(twinCubic{}, true)},
+		{"olia-mpquic", "OLIA with the decrease of two connections, of mp-quic's other paths", mpquic, asCode, window(twinOLIA{}, true)},
 	}
 }
 

@@ -156,6 +156,7 @@ func mbps(bytes int64, d time.Duration) float64 {
 // demoNetwork is the producer and the relays.
 type demoNetwork struct {
 	relays []*mars.Node
+	signer mars.PublicKey // the producer's
 	cancel context.CancelFunc
 	nodes  sync.WaitGroup
 	mu     sync.Mutex
@@ -170,6 +171,7 @@ func startDemoNetwork(ctx context.Context, served string) (*demoNetwork, error) 
 	if err != nil {
 		return nil, errors.Join(err, d.stop())
 	}
+	d.signer = producer.Key()
 	for i := range demoCaps {
 		relay, err := d.start(ctx, &mars.Config{
 			Node:   mars.NodeConfig{Name: fmt.Sprintf("relay-%d", i+1), Role: mars.RoleRelay, GuestRate: demoCaps[i]},
@@ -228,7 +230,9 @@ func (d *demoNetwork) fetch(ctx context.Context, caps []mars.Rate, dest string, 
 	defer cancel()
 	progress, end := show.fetch(len(caps))
 	defer end()
-	return consumer.Fetch(ctx, mars.FetchOptions{Name: demoObject, File: dest, Progress: progress})
+	return consumer.Fetch(ctx, mars.FetchOptions{
+		Name: demoObject, File: dest, Progress: progress, Signers: mars.Signers{Keys: []mars.PublicKey{d.signer}},
+	})
 }
 
 // demoShow shows the demo to a person or a program.

@@ -85,6 +85,7 @@ type completeEvent struct {
 	Aggregate float64        `json:"aggregate_mbps"`
 	Digest    string         `json:"digest"`
 	Version   string         `json:"version"` // of the object
+	Signer    string         `json:"signer,omitempty"`
 }
 
 type completePath struct {
@@ -104,6 +105,7 @@ type itemEvent struct {
 	Present bool       `json:"present"`
 	DryRun  bool       `json:"dry_run"`
 	Digest  string     `json:"digest,omitempty"`
+	Signer  string     `json:"signer,omitempty"`
 	Error   *itemError `json:"error,omitempty"`
 }
 
@@ -137,6 +139,7 @@ type entryEvent struct {
 	Size     int64      `json:"size"`
 	Modified *time.Time `json:"modified,omitempty"`
 	Digest   string     `json:"digest,omitempty"`
+	Signer   string     `json:"signer,omitempty"`
 }
 
 type errorEvent struct {
@@ -229,6 +232,7 @@ func (e *events) complete(res *mars.FetchResult, file string) {
 	ev := completeEvent{
 		e.head("complete"), res.Name, file, !res.Unverified, res.Bytes, res.Resumed, res.Elapsed.Seconds(),
 		completePaths(res.Progress), fetchedRate(res.Progress) / 1e6, digest, fmt.Sprintf("%016x", res.Version),
+		res.Signer.String(),
 	}
 	e.write(ev)
 }
@@ -248,7 +252,7 @@ func (e *events) item(i mars.Item, dryRun bool) {
 	}
 	ev := itemEvent{
 		head: e.head("item"), Name: i.Name, File: utf8Text(i.File), Kind: entryKind(i.Entry), Bytes: i.Size, Present: i.Present, DryRun: dryRun,
-		Digest: digestText(i.Entry),
+		Digest: digestText(i.Entry), Signer: i.Signer.String(),
 	}
 	if i.Err != nil {
 		ev.Error = &itemError{mars.ErrorCode(i.Err), i.Err.Error(), nextStep(i.Err)}
@@ -275,7 +279,7 @@ func (e *events) entry(x mars.Entry) {
 	if e == nil {
 		return
 	}
-	ev := entryEvent{head: e.head("entry"), Name: x.Name, Base: utf8Text(x.Base), Kind: entryKind(x), Size: x.Size, Digest: digestText(x)}
+	ev := entryEvent{head: e.head("entry"), Name: x.Name, Base: utf8Text(x.Base), Kind: entryKind(x), Size: x.Size, Digest: digestText(x), Signer: x.Signer.String()}
 	if !x.Modified.IsZero() {
 		at := x.Modified.UTC()
 		ev.Modified = &at

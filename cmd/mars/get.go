@@ -28,6 +28,7 @@ type reach struct {
 	socket string
 	stall  time.Duration
 	config string
+	signers
 }
 
 // getFlags are the flags of `mars get`.
@@ -100,6 +101,7 @@ func (r *reach) register(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringArrayVar(&r.via, "via", nil, "`ADDRESS` of a node on the way, udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	socketFlag(c, &r.socket, "of the node to use; none: don't (usual: of the one that runs here)")
+	r.signers.register(c)
 	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
 	configFlag(c, &r.config)
 }
@@ -351,10 +353,23 @@ func unsafe(generic bool, file string) string {
 // unknownHops is the distance of a default route.
 const unknownHops = 255
 
+// consumerLike is a node without faces that fetches and is who the configured node is.
+func consumerLike(file *mars.Config) *mars.Config {
+	n := file.Node
+	return &mars.Config{
+		Node:      mars.NodeConfig{Strategy: n.Strategy, Key: n.Key, Certificate: n.Certificate, Revocations: n.Revocations},
+		Operators: file.Operators,
+	}
+}
+
 // nodeConfig is that of a leaf which only fetches: over the faces after --via, else over those of the configuration.
 // The addresses and directories of the configuration belong to the node that runs all the time.
 func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	file, err := mars.LoadConfig(f.config)
+	if err != nil {
+		return nil, err
+	}
+	trust, err := f.rules(c, file)
 	if err != nil {
 		return nil, err
 	}
@@ -363,17 +378,20 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 			return nil, err
 		}
 		if path := attachTo(f.socket, file); path != "" {
-			return &mars.Config{Attach: path}, nil
+			return &mars.Config{Attach: path, Trust: trust}, nil
 		}
 		if len(file.Faces) == 0 || len(file.Routes) == 0 {
 			return nil, noWay(f.config, file.Node.Socket)
 		}
-		return &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: file.Node.Key}, Faces: file.Faces, Routes: file.Routes}, nil
+		cfg := consumerLike(file)
+		cfg.Faces, cfg.Routes, cfg.Trust = file.Faces, file.Routes, trust
+		return cfg, nil
 	}
 	if f.socket != "" && f.socket != mars.SocketNone {
 		return nil, usage(c, "--via goes past the node of this host, --socket through it; give one")
 	}
-	cfg := &mars.Config{Node: mars.NodeConfig{Strategy: file.Node.Strategy, Key: file.Node.Key}}
+	cfg := consumerLike(file)
+	cfg.Trust = trust
 	if err := override(c, &cfg.Faces, "--via", f.via, mars.ParseFace); err != nil {
 		return nil, err
 	}
@@ -439,12 +457,12 @@ func summary(file string, res *mars.FetchResult) string {
 		file = "standard output"
 	}
 	if res.Present {
-		return fmt.Sprintf("%s: %s were here already, verified", file, formatBytes(res.Size))
+		return fmt.Sprintf("%s: %s were here already, verified, %s", file, formatBytes(res.Size), signedBy(res.Signer))
 	}
 	if res.Unverified {
 		return fmt.Sprintf("%s: %s", file, carried(res.Progress))
 	}
-	return fmt.Sprintf("%s: %s, verified", file, carried(res.Progress))
+	return fmt.Sprintf("%s: %s, verified, %s", file, carried(res.Progress), signedBy(res.Signer))
 }
 
 // carried says how much came, how fast, and how.

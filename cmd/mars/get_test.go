@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"mars"
 )
 
 // TestGetOverTwoPaths: two addresses of one producer, human output.
@@ -19,7 +21,7 @@ func TestGetOverTwoPaths(t *testing.T) {
 	content := random(16 << 20)
 	at := s.serve(content, 2)
 	r := s.mars("get", "/site/object", "--via", at[0], "--via", at[1])
-	r.want(t, 0, "path1", "path2", "goodput", "object: 16.8 MB in ", " over 2 paths, verified\n")
+	r.want(t, 0, "path1", "path2", "goodput", "object: 16.8 MB in ", " over 2 paths, verified, signed by ")
 	if r.stdout != "" {
 		t.Errorf("stdout: %s", r.stdout)
 	}
@@ -63,6 +65,9 @@ func TestGetJSON(t *testing.T) {
 	}
 	if sum < float64(len(content)) {
 		t.Errorf("the paths brought %v bytes of %d", sum, len(content))
+	}
+	if key, _, _ := strings.Cut(strings.TrimPrefix(at[0], "udp4://"), "@"); c["signer"] != key {
+		t.Errorf("signed by %v, served by %s", c["signer"], key)
 	}
 	if c["version"] != c["digest"].(string)[:16] {
 		t.Errorf("version %v of digest %v", c["version"], c["digest"])
@@ -272,4 +277,39 @@ func TestUnsafeFileNames(t *testing.T) {
 			t.Errorf("a marker %q may become a file", file)
 		}
 	}
+}
+
+// TestGetTrust: behind a plain face --trust says whose object it is to be, and --unsigned that it may be anybody's.
+func TestGetTrust(t *testing.T) {
+	t.Parallel()
+	s := newShell(t)
+	content := random(100_000)
+	s.write("served/object", content)
+	const path = "other.key"
+	public, err := mars.NewKeyFile(s.path(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := public.String()
+	own := s.env
+	s.env = append(append([]string(nil), own...), "MARS_NODE_KEY="+s.path(path))
+	p := s.start(false, "serve", "served", "--prefix", "/site", "--listen", "plain+udp4://127.0.0.1:0")
+	_, address, _ := strings.Cut(vias(p)[0], "@")
+	s.env = own
+	via := []string{"--via", "plain+udp4://" + address}
+	get := func(args ...string) result {
+		return s.mars(append(append([]string{"get", "/site/object"}, args...), via...)...)
+	}
+	get("-o", "none").want(t, 7, "get /site/object: not trusted: signed by "+key, "add --trust "+key)
+	if s.exists("none") {
+		t.Error("what isn't trusted was written")
+	}
+	get("-o", "none", "--trust", key, "--unsigned").want(t, 2, "give one")
+	get("-o", "none", "--trust", "x").want(t, 2, "--trust: it is no key")
+	get("-o", "one", "--trust", key).want(t, 0, "verified, signed by "+key)
+	get("-o", "two", "--unsigned").want(t, 0, "verified, signed by "+key)
+	s.same("one", content)
+	s.same("two", content)
+	s.mars(append([]string{"ls", "/site"}, via...)...).want(t, 7, "not trusted")
+	s.mars(append([]string{"ls", "/site", "--trust", key}, via...)...).want(t, 0, "signed by "+key)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -125,11 +124,9 @@ func (s *shell) exists(name string) bool {
 	return err == nil
 }
 
-// command prepares a command that a test which fails doesn't leave behind.
+// command is a program that lives no longer than the test.
 func (s *shell) command(name string, args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	s.t.Cleanup(cancel)
-	c := exec.CommandContext(ctx, name, args...)
+	c := exec.CommandContext(s.t.Context(), name, args...)
 	c.Dir, c.Env, c.WaitDelay = s.dir, s.env, patience
 	return c
 }
@@ -153,6 +150,8 @@ func (s *shell) mars(args ...string) result { return s.run(binary, args...) }
 func (s *shell) run(name string, args ...string) result {
 	s.t.Helper()
 	c := s.command(name, args...)
+	timer := time.AfterFunc(patience, func() { _ = c.Cancel() })
+	defer timer.Stop()
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	err := c.Run()

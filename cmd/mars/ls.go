@@ -73,6 +73,9 @@ func (r *reach) list(c *cobra.Command, name string, ev *events) error {
 	if ev != nil {
 		return nil
 	}
+	if len(all) > 0 {
+		fmt.Fprintln(c.ErrOrStderr(), signedBy(all[0].Signer))
+	}
 	return printEntries(c.OutOrStdout(), all)
 }
 

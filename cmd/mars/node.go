@@ -77,7 +77,7 @@ func (f *nodeFlags) load(c *cobra.Command) (*mars.Config, error) {
 	cfg := file
 	if f.role != "" || f.socket != "" || f.serve != nil || len(f.listen)+len(f.faces)+len(f.routes) > 0 {
 		// A copy of what people can see: the lines of the file don't belong to what the flags say.
-		cfg = &mars.Config{Node: file.Node, Listen: file.Listen, Faces: file.Faces, Routes: file.Routes, Peers: file.Peers, Serve: file.Serve}
+		cfg = &mars.Config{Node: file.Node, Listen: file.Listen, Faces: file.Faces, Routes: file.Routes, Peers: file.Peers, Operators: file.Operators, Serve: file.Serve}
 	}
 	if f.role != "" {
 		cfg.Node.Role = f.role

@@ -89,15 +89,15 @@ func TestSummary(t *testing.T) {
 		Size: 1e9, Bytes: 1e9, Elapsed: 8 * time.Second,
 		Faces: []mars.FaceStatus{{ContentIn: 1}, {ContentIn: 0}, {ContentIn: 2}},
 	}}
-	if got, want := summary("file.iso", p), "file.iso: 1.0 GB in 8.0 s, 1.00 Gbit/s over 2 paths, verified"; got != want {
+	if got, want := summary("file.iso", p), "file.iso: 1.0 GB in 8.0 s, 1.00 Gbit/s over 2 paths, verified, not signed"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	p.Resumed, p.Faces = 4e8, p.Faces[:1]
-	if got, want := summary("-", p), "standard output: 1.0 GB in 8.0 s (400.0 MB of it were here), 600 Mbit/s over 1 path, verified"; got != want {
+	if got, want := summary("-", p), "standard output: 1.0 GB in 8.0 s (400.0 MB of it were here), 600 Mbit/s over 1 path, verified, not signed"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	p.Present = true
-	if got, want := summary("file.iso", p), "file.iso: 1.0 GB were here already, verified"; got != want {
+	if got, want := summary("file.iso", p), "file.iso: 1.0 GB were here already, verified, not signed"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

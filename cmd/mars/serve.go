@@ -42,7 +42,7 @@ every IPv4 address, or where --listen or the configuration says. If a node runs 
 			}
 			if len(f.listen) == 0 {
 				if path := attachTo(f.socket, cfg); path != "" {
-					cfg = &mars.Config{Attach: path, Serve: cfg.Serve}
+					cfg = &mars.Config{Attach: path, Serve: cfg.Serve, Node: mars.NodeConfig{Key: cfg.Node.Key}}
 				}
 			}
 			cfg.Node.Socket = "" // it is of the node that runs all the time

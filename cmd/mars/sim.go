@@ -40,6 +40,7 @@ A scenario file says what is run: topology, workload, losses, faults, systems to
 // simFlags are the flags of `mars sim run`.
 type simFlags struct {
 	systems   []string
+	controls  []string
 	seeds     int
 	firstSeed uint64
 	workers   int
@@ -77,6 +78,7 @@ flight when it begins, standing=TIME, in ms, the most that it may ever have, as 
 	}
 	fl := c.Flags()
 	fl.StringArrayVar(&f.systems, "system", nil, "run only the system `NAME` (may be repeated; mars sim systems lists them)")
+	fl.StringSliceVar(&f.controls, "cc", nil, "run every endpoint system with the congestion controllers `NAME`[,NAME…] instead of the scenario's (docs/controllers.md)")
 	fl.IntVar(&f.seeds, "seeds", 0, "run `N` seeds instead of the scenario's number")
 	fl.Uint64Var(&f.firstSeed, "first-seed", 0, "begin with seed `S` instead of the scenario's")
 	fl.IntVar(&f.workers, "workers", 0, "run `N` at once (default: one per processor); the result doesn't depend on it")
@@ -106,7 +108,7 @@ func simSystemsCommand() *cobra.Command {
 	}
 }
 
-func (f *simFlags) run(c *cobra.Command, file string) error {
+func (f *simFlags) run(c *cobra.Command, file string) (err error) {
 	switch {
 	case f.trace && f.out == "":
 		return usage(c, "--trace needs a directory to write to: give -o DIR")
@@ -128,7 +130,7 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	}
 	began := time.Now()
 	opt := sim.StudyOptions{
-		Systems: f.systems, Seeds: s.Seeds, Points: points, Workers: f.workers,
+		Systems: f.systems, Control: f.controls, Seeds: s.Seeds, Points: points, Workers: f.workers,
 		Run: sim.Options{Series: machine.Time(f.step(c, s)), Graph: f.out != ""}, Clock: func() float64 { return time.Since(began).Seconds() },
 	}
 	for _, t := range f.tune {
@@ -159,6 +161,11 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 			return o, nil
 		}
 	}
+	end, err := f.journal(s, &opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = end(err) }()
 	progress := newSimProgress(os.Stderr, s.Name, f.quiet)
 	opt.Progress = progress.tell
 	result, err := sim.Study(c.Context(), s, opt)
@@ -168,6 +175,30 @@ func (f *simFlags) run(c *cobra.Command, file string) error {
 	}
 	result.Manifest.Version = buildVersion()
 	return f.show(c, result, before)
+}
+
+// journal makes a study go on where one with the same directory was interrupted; end is called with what has become of it.
+func (f *simFlags) journal(s *scenario.Scenario, opt *sim.StudyOptions) (end func(error) error, err error) {
+	if f.out == "" || f.trace { // traces are of runs that are made now
+		return func(err error) error { return err }, nil
+	}
+	j, err := openJournal(f.out, journalHead{s.Hash(), buildVersion(), fmt.Sprint(opt.Run, opt.Seeds.First)})
+	if err != nil {
+		return nil, &mars.Error{Op: "write to " + f.out, Err: err, Next: "choose a directory that you may write to"}
+	}
+	opt.Earlier = func(params map[string]float64, system string, seed uint64) (scenario.Run, bool) {
+		r, ok := j.made[runKey(params, system, seed)]
+		return r, ok
+	}
+	opt.Made = func(params map[string]float64, system string, seed uint64, r scenario.Run) error {
+		return j.add(runKey(params, system, seed), r)
+	}
+	return func(err error) error {
+		if failed := j.close(err == nil); err == nil {
+			err = failed
+		}
+		return err
+	}, nil
 }
 
 // earlier reads the result to compare with, and makes the study run what that has, unless the command line says otherwise.
@@ -269,7 +300,7 @@ func scenarioError(file string, err error) error {
 
 func simError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return &mars.Error{Op: "simulate", Kind: mars.ErrInterrupted, Next: "what had been run is lost; --seeds and --point make a study smaller"}
+		return &mars.Error{Op: "simulate", Kind: mars.ErrInterrupted, Next: "with -o DIR the same command goes on with what had been run; --seeds and --point make a study smaller"}
 	}
 	return &misuse{err.Error(), "`mars sim systems` lists the systems, and the scenario's sweep its points"}
 }

@@ -52,15 +52,11 @@ func newConn(h *Host, t transfer, how *Transport, client bool) *conn {
 	c := &conn{transfer: t, how: how, multi: how.Protocol == MPTCP, client: client, size: -1, end: -1, due: machine.Never}
 	c.key = h.random.Uint64()
 	c.token = uint32(c.key >> 32)
-	c.edge = initialWindow
 	if client {
 		c.size = requestSize
 	}
 	return c
 }
-
-// initialWindow is what the peer's window is taken for until it says something.
-const initialWindow = 65535
 
 // newClient opens a connection by the first face of a request; the others join when it stands.
 func newClient(_ machine.Time, h *Host, t transfer, r Request) *conn {
@@ -126,6 +122,7 @@ func (c *conn) arm(at machine.Time) { c.due = min(c.due, at) }
 func (c *conn) established(now machine.Time, s *subflow) {
 	s.control = c.control(s.mss).AddSubflow(now)
 	s.controlled = true
+	s.rewindow()
 	c.sum.Paths++
 	if c.client && c.sum.Paths == 1 {
 		for _, o := range c.subs {
@@ -186,6 +183,9 @@ func (c *conn) push(now machine.Time) {
 		}
 		n := int(min(c.size-c.next, int64(s.mss)))
 		if c.next+int64(n) > c.edge {
+			if c.quiet() {
+				s.persist(now)
+			}
 			c.stuck(now, s)
 			return
 		}
@@ -194,13 +194,26 @@ func (c *conn) push(now machine.Time) {
 	}
 }
 
+// quiet tells that nothing is under way, so that no acknowledgement will open the peer's window.
+func (c *conn) quiet() bool {
+	for _, s := range c.subs {
+		if s.first != s.last {
+			return false
+		}
+	}
+	return true
+}
+
 // pushAgain gives what has to be sent by another subflow to one, unless the peer has it by now.
 func (c *conn) pushAgain() bool {
 	if len(c.again) == 0 {
 		return false
 	}
 	a := &c.again[0]
-	if a.from+int64(a.length) > c.acked {
+	if had := int(c.acked - a.from); had > 0 {
+		a.from, a.length = c.acked, a.length-had
+	}
+	if a.length > 0 {
 		s := c.pick(a.by)
 		if s == nil {
 			return false
@@ -287,7 +300,7 @@ func (c *conn) stats() Stats {
 	s.PerPath = nil
 	for _, f := range c.subs {
 		s.PerPath = append(s.PerPath, PathStats{
-			Window: f.window(), InFlight: f.flying, RTT: f.srtt, Sent: f.sentBytes, Received: f.gotBytes,
+			Window: f.window(), InFlight: f.flying, RTT: f.srtt, Sent: f.sentBytes, Received: f.gotBytes, Lost: f.lostSegments,
 		})
 	}
 	return s

@@ -81,6 +81,8 @@ func (h *Host) Fetch(now machine.Time, r Request) ID {
 	t := transfer{host: h, id: id, object: r.Object}
 	var c connection
 	switch r.Transport.Protocol {
+	case MPQUIC:
+		c = newQUICClient(now, h, t, r)
 	default:
 		c = newClient(now, h, t, r)
 	}
@@ -204,6 +206,8 @@ func (h *Host) Receive(now machine.Time, id machine.FaceID, ecn machine.ECN, dat
 // accept lets the first datagram on a face open a connection, or a path of one.
 func (h *Host) accept(now machine.Time, id machine.FaceID, t *Transport, datagram []byte) bool {
 	switch t.Protocol {
+	case MPQUIC:
+		return h.acceptQUIC(now, id, t, datagram)
 	default:
 		return h.acceptTCP(now, id, t, datagram)
 	}
@@ -239,6 +243,12 @@ func (h *Host) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, m
 	}
 	n, ecn := f.conn.transmit(now, f.path, buf)
 	h.due = min(h.due, f.conn.deadline())
+	if last := len(h.hot) - 1; n == 0 && last >= 0 && h.hot[last] == id { // Ready needn't look again
+		h.hot, f.hot = h.hot[:last], false
+	}
+	if n == 0 { // it may be another path's turn
+		h.touch(f.conn)
+	}
 	return n, ecn
 }
 

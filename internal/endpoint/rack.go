@@ -24,6 +24,7 @@ const (
 	timerRTO timer = iota
 	timerProbe
 	timerReorder
+	timerPersist
 )
 
 const (
@@ -41,10 +42,12 @@ const (
 )
 
 // deliver learns from a segment that was delivered (RFC 8985 §6.2 steps 1–3).
-func (r *rack) deliver(now machine.Time, p *sent, echo uint32, minRTT machine.Time) {
+func (r *rack) deliver(now machine.Time, p *sent, echo uint32, minRTT machine.Time, una int64) {
 	rtt := now - p.at
-	if p.resent && (int32(echo-stampOf(p.at)) < 0 || rtt < minRTT) {
-		return // the earlier one came, not this
+	if p.resent && (int32(echo-stampOf(p.at)) < 0 || rtt < minRTT) { // the earlier one came, not this
+		// Timestamps tell so of what is acknowledged in order; the RFC doesn't count on them.
+		r.reordering = r.reordering || p.past() <= una && p.past() < r.highest
+		return
 	}
 	if p.at > r.sentAt || p.at == r.sentAt && p.past() > r.end {
 		r.sentAt, r.end, r.rtt = p.at, p.past(), rtt
@@ -78,7 +81,6 @@ func (s *subflow) detect(now machine.Time) (wait machine.Time) {
 	}
 	window := s.reorderWindow()
 	var l cc.Loss
-	before := s.flying
 	for id := s.oldest; id >= 0; {
 		p := s.at(id)
 		if p.at > s.rack.sentAt || p.at == s.rack.sentAt && p.past() >= s.rack.end {
@@ -94,7 +96,7 @@ func (s *subflow) detect(now machine.Time) (wait machine.Time) {
 		id = next
 	}
 	if l.Bytes > 0 {
-		l.InFlight = before
+		l.InFlight = int(s.end64() - s.una) // RFC 5681 §2: what came early is still in flight
 		s.recover(now, l)
 	}
 	return wait
@@ -111,18 +113,20 @@ func (s *subflow) lose(id int64, l *cc.Loss) {
 	l.Bytes += int(p.length)
 	l.Sent = max(l.Sent, p.at)
 	s.c.sum.Lost++
+	s.lostSegments++
 }
 
 // recover begins a recovery, or goes on with one.
 func (s *subflow) recover(now machine.Time, l cc.Loss) {
 	if s.una >= s.recovery {
 		s.recovery = s.end64()
-		s.spoilt, s.repaired = true, false
+		s.spoilt, s.repaired, s.urgent = true, false, true
 		if s.rack.persist--; s.rack.persist <= 0 {
 			s.rack.mult = 0
 		}
 	}
 	s.c.ctrl.OnLoss(now, s.control, l)
+	s.rewindow()
 }
 
 // undo takes a reaction back when the acknowledgement was caused by what had been taken for lost (Eifel, RFC 3522, RFC 4015).
@@ -134,8 +138,34 @@ func (s *subflow) undo(now machine.Time, g *segment) {
 	if g.timed && g.echo != 0 && int32(g.echo-s.repairAt) < 0 {
 		s.c.sum.Spurious++
 		s.recovery = s.una
+		s.unlose()
 		s.c.ctrl.OnUndo(now, s.control)
+		s.rewindow()
 	}
+}
+
+// unlose puts what was taken for lost and not sent again back under way, as the oldest.
+func (s *subflow) unlose() {
+	for i := len(s.lost) - 1; i >= s.lostHead; i-- {
+		id := s.lost[i]
+		if id < s.first {
+			continue
+		}
+		p := s.at(id)
+		if p.state != lost {
+			continue
+		}
+		p.state, p.prev, p.next = flying, -1, s.oldest
+		if s.oldest >= 0 {
+			s.at(s.oldest).prev = id
+		} else {
+			s.newest = id
+		}
+		s.oldest = id
+		s.flying += int(p.length)
+		s.lostBytes -= int(p.length)
+	}
+	s.lost, s.lostHead = s.lost[:0], 0
 }
 
 // rto is the retransmission timeout (RFC 6298 §2, with Linux's least variance).
@@ -161,9 +191,7 @@ func (s *subflow) setTimer(now machine.Time) {
 		if s.last-s.first == 1 {
 			wait += probeDelay
 		}
-		if now+wait < s.lossAt {
-			s.lossAt, s.lossBy = now+wait, timerProbe
-		}
+		s.lossAt, s.lossBy = min(s.lossAt, now+wait), timerProbe
 	}
 	s.c.arm(s.lossAt)
 }
@@ -186,7 +214,14 @@ func (s *subflow) fire(now machine.Time) {
 	case timerReorder:
 		s.detect(now)
 		s.setTimer(now)
+	case timerPersist:
+		s.ask(now)
 	case timerProbe:
+		if last := s.at(s.newest).at + 2*s.srtt; last > now { // later ones went out meanwhile
+			s.lossAt = last
+			s.c.arm(last)
+			return
+		}
 		s.probe, s.probeSent = true, true
 		s.probeEnd = 0
 		s.lossAt, s.lossBy = now+s.rto(), timerRTO
@@ -235,6 +270,7 @@ func (s *subflow) tailRepaired(now machine.Time, g *segment) {
 	}
 	if s.probeEnd > 0 && s.una >= s.recovery && g.timed && int32(g.echo-s.probeStamp) >= 0 {
 		s.c.ctrl.OnLoss(now, s.control, cc.Loss{Bytes: s.mss, Sent: now - s.srtt, InFlight: s.flying + s.mss})
+		s.rewindow()
 	}
 	s.probeSent, s.probeEnd = false, 0
 }
@@ -266,6 +302,7 @@ func (s *subflow) timeout(now machine.Time) {
 	s.probe, s.probeSent = false, false
 	s.silent = s.c.multi
 	s.c.ctrl.OnTimeout(now, s.control)
+	s.rewindow()
 	s.c.reinject(s)
 	s.lossAt = machine.Never
 }

@@ -40,3 +40,13 @@ func (r *ranges) add(from, to int64) {
 	r.later[i] = gap{from, to}
 	r.later = slices.Delete(r.later, i+1, j)
 }
+
+// around is the later range that has at in it.
+func (r *ranges) around(at int64) gap {
+	for i := len(r.later) - 1; i >= 0; i-- {
+		if r.later[i].from <= at {
+			return r.later[i]
+		}
+	}
+	return gap{at, at}
+}

@@ -10,6 +10,7 @@ import (
 type receiver struct {
 	rcvNext  int64
 	later    []piece // beyond rcvNext, in order
+	have     ranges  // all sequence numbers that have come
 	sacks    [maxSacks]gap
 	count    int // of sacks, the latest first
 	twice    gap // what came twice, told first (RFC 2883); empty: nothing
@@ -39,7 +40,7 @@ const (
 	quickAcks = 16
 )
 
-func (r *receiver) init() { r.ackAt, r.quick = machine.Never, quickAcks }
+func (r *receiver) init() { r.ackAt, r.quick, r.have.next = machine.Never, quickAcks, 1 }
 
 // echoed notes the timestamp to echo: that of the segment at the edge of what was acknowledged.
 func (s *subflow) echoed(g *segment, length int) {
@@ -91,7 +92,9 @@ func (s *subflow) inOrder(now machine.Time, p piece, payload []byte) {
 	if len(s.later) > 0 {
 		n := 0
 		for n < len(s.later) && s.later[n].from <= s.rcvNext {
-			s.pass(s.later[n], nil)
+			if s.later[n].to > s.rcvNext {
+				s.pass(s.later[n], nil)
+			}
 			n++
 		}
 		s.later = append(s.later[:0], s.later[n:]...)
@@ -114,6 +117,7 @@ func (s *subflow) inOrder(now machine.Time, p piece, payload []byte) {
 // pass hands a piece in order to the connection.
 func (s *subflow) pass(p piece, payload []byte) {
 	s.rcvNext = p.to
+	s.have.add(p.from, p.to)
 	s.c.arrived(p.data, p.length, payload)
 	if p.fin {
 		s.c.ends(p.data + int64(p.length))
@@ -133,19 +137,18 @@ func (s *subflow) early(p piece) {
 	s.later = append(s.later, piece{})
 	copy(s.later[i+1:], s.later[i:])
 	s.later[i] = p
-	s.note(gap{p.from, p.to})
+	s.have.add(p.from, p.to)
+	s.note(s.have.around(p.from))
 }
 
-// note makes the range that g is part of the first to be told (RFC 2018 §4).
+// note makes g the first range to be told (RFC 2018 §4).
 func (r *receiver) note(g gap) {
 	kept := 0
 	for _, k := range r.sacks[:r.count] {
-		if k.from <= g.to && g.from <= k.to {
-			g.from, g.to = min(k.from, g.from), max(k.to, g.to)
-			continue
+		if k.from < g.from || k.to > g.to {
+			r.sacks[kept] = k
+			kept++
 		}
-		r.sacks[kept] = k
-		kept++
 	}
 	kept = min(kept, maxSacks-1)
 	copy(r.sacks[1:], r.sacks[:kept])

@@ -138,7 +138,7 @@ func (m *mpOption) append(b []byte) []byte {
 
 var errSegment = errors.New("endpoint: not a TCP segment")
 
-// decode reads a segment and returns its payload, which is part of b.
+// decode reads a segment into s, which is zero, and returns its payload, which is part of b.
 func (s *segment) decode(b []byte) ([]byte, error) {
 	if len(b) < headerSize {
 		return nil, errSegment
@@ -147,11 +147,15 @@ func (s *segment) decode(b []byte) ([]byte, error) {
 	if size < headerSize || size > len(b) {
 		return nil, errSegment
 	}
-	*s = segment{
-		source: binary.BigEndian.Uint16(b), dest: binary.BigEndian.Uint16(b[2:]),
-		seq: binary.BigEndian.Uint32(b[4:]), ack: binary.BigEndian.Uint32(b[8:]), flags: b[13], window: binary.BigEndian.Uint16(b[14:]),
+	s.source, s.dest = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
+	s.seq, s.ack = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+	s.flags, s.window = b[13], binary.BigEndian.Uint16(b[14:])
+	o := b[headerSize:size]
+	if len(o) >= timeSize && binary.BigEndian.Uint32(o) == optNop<<24|optNop<<16|optTime<<8|10 { // nearly always
+		s.timed, s.time, s.echo = true, binary.BigEndian.Uint32(o[4:]), binary.BigEndian.Uint32(o[8:])
+		o = o[timeSize:]
 	}
-	for o := b[headerSize:size]; len(o) > 0; {
+	for len(o) > 0 {
 		switch {
 		case o[0] == optEnd:
 			o = nil

@@ -22,6 +22,7 @@ type sender struct {
 	oldest      int64 // of those under way, in the order of sending; −1: none
 	newest      int64
 	seen        [maxSacks]gap // SACK ranges of the last acknowledgement
+	cwnd        int           // the controller's window, bytes
 	limited     int64         // the window was full when what is before this had been sent
 
 	srtt, rttvar, minRTT machine.Time
@@ -39,6 +40,8 @@ type sender struct {
 	punished             machine.Time
 	paceAt               machine.Time
 	silent               bool // nothing has come since a timeout: no new data
+	urgent               bool // a recovery's first retransmission goes whatever the window (RFC 6675 §5 step 4.3)
+	asks                 bool // the peer must be asked for its window
 	probe                bool // a tail loss probe has to be sent, whatever the window
 	probeEnd             int64
 	probeStamp           uint32
@@ -117,12 +120,14 @@ func (s *subflow) window() int {
 	if !s.controlled {
 		return 0
 	}
-	w := s.c.ctrl.Cwnd(s.control)
 	if s.limit > 0 {
-		w = min(w, int(s.limit))
+		return min(s.cwnd, int(s.limit))
 	}
-	return w
+	return s.cwnd
 }
+
+// rewindow takes the controller's window over, after the controller has been told something of the subflow.
+func (s *subflow) rewindow() { s.cwnd = s.c.ctrl.Cwnd(s.control) }
 
 // room tells whether the window has room for a new segment.
 func (s *subflow) room() bool {
@@ -144,7 +149,7 @@ func (s *subflow) wants() bool {
 	case s.lostBytes == 0 && s.unsent == s.last:
 		return false
 	}
-	if s.flying == 0 || s.flying+s.mss <= s.window() {
+	if s.flying == 0 || s.urgent && s.lostBytes > 0 || s.flying+s.mss <= s.window() {
 		return true
 	}
 	s.limited = s.end64()
@@ -191,7 +196,7 @@ func (s *subflow) nextToSend(now machine.Time) *sent {
 func (s *subflow) resend(now machine.Time, id int64) {
 	p := s.at(id)
 	s.lostBytes -= int(p.length)
-	p.resent = true
+	p.resent, s.urgent = true, false
 	s.fly(now, id)
 	s.c.sum.Resent++
 	if s.spoilt && !s.repaired {
@@ -205,7 +210,7 @@ func (s *subflow) fly(now machine.Time, id int64) {
 	p.state, p.at = flying, now
 	s.flying += int(p.length)
 	s.link(id)
-	if s.lossAt == machine.Never {
+	if s.lossAt == machine.Never || s.lossBy == timerPersist {
 		s.setTimer(now)
 	}
 }
@@ -237,8 +242,9 @@ func (s *sender) unlink(id int64) {
 }
 
 // sendData writes a segment with data.
-func (s *subflow) sendData(now machine.Time, g *segment, p *sent, buf []byte) (int, machine.ECN) {
-	s.head(now, g, p.seq)
+func (s *subflow) sendData(now machine.Time, p *sent, buf []byte) (int, machine.ECN) {
+	var g segment
+	s.head(now, &g, p.seq)
 	g.flags |= flagACK
 	if s.c.multi {
 		g.mp = mpOption{
@@ -293,7 +299,11 @@ func (s *subflow) onAck(now machine.Time, g *segment) {
 	if ack > s.end64() || ack < 0 {
 		return
 	}
+	edge := s.c.edge
 	s.window32(g, ack)
+	if s.c.edge > edge && s.lossBy == timerPersist {
+		s.lossAt, s.lossBy, s.backoff = machine.Never, timerRTO, 0
+	}
 	var d delivered
 	before := s.flying
 	advanced := ack > s.una
@@ -347,8 +357,9 @@ func (s *subflow) tell(now machine.Time, g *segment, d *delivered, advanced bool
 		}
 	}
 	s.c.ctrl.OnAck(now, s.control, a)
+	s.rewindow()
 	if s.limit > 0 { // a penalised window grows by a segment per round trip, as after a loss
-		if s.limit += float64(float64(d.bytes) * float64(s.mss) / s.limit); s.limit >= float64(s.c.ctrl.Cwnd(s.control)) {
+		if s.limit += float64(float64(d.bytes) * float64(s.mss) / s.limit); s.limit >= float64(s.cwnd) {
 			s.limit = 0
 		}
 	}
@@ -420,7 +431,7 @@ func (s *subflow) deliver(now machine.Time, id int64, g *segment, d *delivered) 
 			d.rtt = 0
 		}
 	}
-	s.rack.deliver(now, p, g.echo, s.minRTT)
+	s.rack.deliver(now, p, g.echo, s.minRTT, s.una)
 }
 
 // sample takes a sample of the round-trip time (RFC 6298 §2).

@@ -37,6 +37,7 @@ type subflow struct {
 	sender
 	receiver
 	sentBytes, gotBytes int64
+	lostSegments        int64
 }
 
 // windowScale is that of our own windows: 65535<<8 is more than any buffer in use.
@@ -51,7 +52,7 @@ func newSubflow(c *conn, path int, face machine.FaceID) *subflow {
 
 // up tells that the path exists.
 func (s *subflow) up(now machine.Time, mtu int) {
-	s.mtu = mtu
+	s.mtu, s.silent = mtu, false
 	if s.mss == 0 {
 		s.mss = mtu - headerSize - timeSize
 		if s.c.multi {
@@ -61,8 +62,18 @@ func (s *subflow) up(now machine.Time, mtu int) {
 	switch {
 	case s.c.client && s.state == shut && (s.path == 0 || s.c.sum.Paths > 0):
 		s.open(now)
-	case s.state == standing && s.first != s.last: // after an outage: what is missing goes at once
-		s.timeout(now)
+	case s.state == standing:
+		s.back(now)
+	}
+}
+
+// back goes on after an outage. What had timed out is sent again at once; else a probe asks what has come, for an outage is no
+// sign of congestion and may have lost nothing.
+func (s *subflow) back(now machine.Time) {
+	if s.flying > 0 {
+		s.probe, s.probeSent, s.probeEnd = true, true, 0
+		s.lossAt, s.lossBy = now+s.rto(), timerRTO
+		s.c.arm(s.lossAt)
 	}
 }
 
@@ -84,7 +95,7 @@ func (s *subflow) down(machine.Time) {
 func (s *subflow) stop() {
 	s.state = gone
 	s.sender.clear()
-	s.syn, s.ackNow, s.ackAt = false, false, machine.Never
+	s.syn, s.asks, s.ackNow, s.ackAt = false, false, false, machine.Never
 }
 
 // usable tells whether data may be given to the subflow.
@@ -113,6 +124,9 @@ func (s *subflow) receive(now machine.Time, ecn machine.ECN, g *segment, payload
 		return
 	}
 	s.silent = false
+	if s.asked(g, len(payload)) {
+		s.ackNow = true
+	}
 	s.echoed(g, len(payload))
 	if len(payload) > 0 || g.flags&flagFIN != 0 {
 		s.take(now, ecn, g, payload)
@@ -128,7 +142,6 @@ func (s *subflow) hello(now machine.Time, g *segment) {
 	case s.state == synSent && g.flags&flagACK != 0 && g.ack == s.own+1:
 		s.negotiate(g)
 		s.ecn = s.ecn && g.flags&flagECE != 0
-		s.window32(g, 0)
 		s.stand(now)
 		s.ackNow = true
 		if s.tries == 1 {
@@ -159,12 +172,17 @@ func (s *subflow) negotiate(g *segment) {
 			s.mss = min(s.mss, int(g.mss)-timeSize-dssSize)
 		}
 	}
+	if s.path == 0 {
+		s.c.heard(0, int64(g.window)) // never scaled (RFC 7323 §2.2)
+	}
 	if g.mp.capable && g.mp.keys > 0 {
 		s.c.token = uint32(g.mp.key[0] >> 32)
 	}
 	if s.c.client && s.path == 0 && s.c.multi && !g.mp.capable { // the peer speaks TCP only
 		s.c.multi = false
-		s.c.subs = s.c.subs[:1]
+		for _, o := range s.c.subs[1:] {
+			o.stop()
+		}
 	}
 }
 
@@ -179,10 +197,7 @@ func (s *subflow) stand(now machine.Time) {
 
 // window32 takes the peer's window: about the data, whose acknowledgement is in ack or in MPTCP's option.
 func (s *subflow) window32(g *segment, ack int64) {
-	w := int64(g.window)
-	if g.flags&flagSYN == 0 {
-		w <<= s.scale
-	}
+	w := int64(g.window) << s.scale
 	switch {
 	case !s.c.multi:
 		s.c.heard(max(ack-1, 0), w)
@@ -236,36 +251,45 @@ func (s *subflow) deadline(now machine.Time) machine.Time {
 
 // ready tells whether there is something to transmit.
 func (s *subflow) ready(now machine.Time) bool {
-	return s.syn || s.reset || s.ackNow || s.state == standing && s.wants() && now >= s.paceAt
+	return s.syn || s.reset || s.ackNow || s.asks || s.state == standing && s.wants() && now >= s.paceAt
 }
 
 // transmit writes the next segment.
 func (s *subflow) transmit(now machine.Time, buf []byte) (int, machine.ECN) {
-	var g segment
 	switch {
 	case s.reset:
 		s.reset = false
-		g.flags = flagRST | flagACK
+		g := segment{flags: flagRST | flagACK}
 		s.head(now, &g, 1)
 		return g.append(buf), machine.NotECT
 	case s.syn:
-		return s.sendSYN(now, &g, buf), machine.NotECT
+		return s.sendSYN(now, buf), machine.NotECT
 	case s.state == standing && now >= s.paceAt:
 		if p := s.nextToSend(now); p != nil {
-			return s.sendData(now, &g, p, buf)
+			return s.sendData(now, p, buf)
 		}
 	}
-	if !s.ackNow {
-		return 0, machine.NotECT
+	if s.ackNow || s.asks {
+		return s.sendAck(now, buf), machine.NotECT
 	}
-	s.head(now, &g, s.end64())
-	g.flags |= flagACK
+	return 0, machine.NotECT
+}
+
+// sendAck writes a segment without data: an acknowledgement, or a question for the peer's window.
+func (s *subflow) sendAck(now machine.Time, buf []byte) int {
+	seq := s.end64()
+	if s.asks {
+		s.asks = false
+		seq--
+	}
+	g := segment{flags: flagACK}
+	s.head(now, &g, seq)
 	if s.c.multi {
 		g.mp.acked, g.mp.dataAck = true, uint32(s.c.in.next)
 	}
 	s.selective(&g)
 	s.acknowledged()
-	return g.append(buf), machine.NotECT
+	return g.append(buf)
 }
 
 // head fills what every segment has.
@@ -291,8 +315,9 @@ func (s *subflow) ports() (source, dest uint16) {
 // stampOf is the timestamp of a time: microseconds.
 func stampOf(now machine.Time) uint32 { return uint32(now / machine.Microsecond) }
 
-func (s *subflow) sendSYN(now machine.Time, g *segment, buf []byte) int {
-	s.head(now, g, 0)
+func (s *subflow) sendSYN(now machine.Time, buf []byte) int {
+	var g segment
+	s.head(now, &g, 0)
 	g.flags = flagSYN
 	g.mss = uint16(min(s.mtu-headerSize, 1<<16-1))
 	g.scaled, g.scale, g.sackOK = true, windowScale, true

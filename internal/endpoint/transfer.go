@@ -110,6 +110,7 @@ type PathStats struct {
 	RTT      machine.Time
 	Sent     int64 // bytes of data sent by it, repeated ones included
 	Received int64 // and received
+	Lost     int64 // packets taken for lost
 }
 
 // transfer is the application's end of a connection, whatever the protocol: what comes in order is told to it.

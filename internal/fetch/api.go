@@ -19,6 +19,9 @@ var (
 	ErrChanged   = errors.New("fetch: the object changed while it was fetched")
 	ErrIntegrity = errors.New("fetch: what came is not what the manifest says")
 	ErrForeign   = errors.New("fetch: the producer offers no manifest to verify against")
+	ErrUntrusted = errors.New("fetch: whoever answers for the object isn't trusted")
+	ErrForged    = errors.New("fetch: what answers for the object has a wrong signature, or none")
+	ErrStale     = errors.New("fetch: what answers for the object was signed before what is known of it already")
 	ErrTooLarge  = errors.New("fetch: the object has more than 262 million chunks")
 )
 
@@ -35,6 +38,8 @@ type Request struct {
 	Manifest bool
 	// Stall is Config.Stall for this transfer; 0: the engine's.
 	Stall machine.Time
+	// Trust says who may answer for the object; nil: everybody, and nobody need sign.
+	Trust Trust
 }
 
 // Object is what a name resolved to.
@@ -43,7 +48,8 @@ type Object struct {
 	Version uint64
 	Digest  wire.Digest // of the manifest
 	Layout  wire.Layout
-	MTime   int64 // ns since 1970, of the file's last change, as its producer says: nothing verifies it; 0: not known
+	Author  wire.Author // who signed; zero: nobody
+	MTime   int64       // ns since 1970, of the file's last change, as its producer says: nothing verifies it; 0: not known
 }
 
 // EventKind says what an Event tells.

@@ -97,10 +97,10 @@ func (e *Engine) finish(t *transfer, index int64, onDisk bool) {
 	if t.leafUnsettled[leaf]--; t.leafUnsettled[leaf] == 0 {
 		t.tree.DropLeaf(leaf)
 	}
-	for t.lowest < t.layout.Chunks() && t.done.has(t.lowest) {
+	for t.lowest < t.end && t.done.has(t.lowest) {
 		t.lowest++
 	}
-	if t.settled == t.layout.Chunks() {
+	if t.settled == t.end-t.first {
 		e.end(t)
 		e.events = append(e.events, Event{ID: t.id, Kind: Done})
 	}

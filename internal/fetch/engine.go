@@ -15,7 +15,8 @@ type Engine struct {
 	rand      *rand.Rand
 	now       machine.Time // of the last call
 	transfers map[ID]*transfer
-	over      map[ID]Stats // of transfers that ended and weren't cancelled
+	known     map[string]uint64 // by key and name: when its newest answer was signed, ms since 1970
+	over      map[ID]Stats      // of transfers that ended and weren't cancelled
 	lastID    ID
 	alarms    agenda[*transfer]
 	questions questions
@@ -42,7 +43,7 @@ func New(cfg Config) *Engine {
 	cfg.Stall = cmp.Or(cfg.Stall, 30*machine.Second)
 	return &Engine{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 0x66657463)),
-		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing, follows: cfg.Backpressure},
+		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), known: make(map[string]uint64), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing, follows: cfg.Backpressure},
 	}
 }
 
@@ -51,7 +52,7 @@ func (e *Engine) Start(now machine.Time, r Request) ID {
 	e.now = now
 	e.lastID++
 	t := &transfer{
-		id: e.lastID, name: r.Name.Clone(), ahead: r.MaxAhead, manifest: r.Manifest, stall: cmp.Or(r.Stall, e.cfg.Stall), heard: now,
+		id: e.lastID, name: r.Name.Clone(), ahead: r.MaxAhead, manifest: r.Manifest, trust: r.Trust, stall: cmp.Or(r.Stall, e.cfg.Stall), heard: now,
 		askAt: machine.Never,
 	}
 	e.transfers[t.id] = t
@@ -70,7 +71,7 @@ func (e *Engine) Accept(now machine.Time, id ID, claimed func(chunk int64) bool)
 	e.now = now
 	if t := e.transfers[id]; t != nil && t.state == offered {
 		t.heard = now
-		t.accept(claimed)
+		t.accept(0, t.layout.Chunks(), claimed)
 		e.proceed(t)
 	}
 }
@@ -131,7 +132,7 @@ func (e *Engine) Advance(now machine.Time) {
 	for e.alarms.ready(now) {
 		t := e.alarms.first()
 		if t.stalled(now) {
-			e.fail(t, ErrTimeout)
+			e.fail(t, cmp.Or(t.why, ErrTimeout))
 			continue
 		}
 		if t.askAt <= now {

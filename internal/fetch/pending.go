@@ -107,6 +107,6 @@ func (e *Engine) encode(p *pending, i wire.Interest, size uint64, buf []byte) in
 	var tok [tokenLen]byte
 	binary.BigEndian.PutUint32(tok[:], p.slot)
 	binary.BigEndian.PutUint16(tok[4:], p.gen)
-	h := wire.Packet{PitToken: tok[:], SizeHint: size}
+	h := wire.Packet{PitToken: tok[:], SizeHint: size, Bad: p.suspects()}
 	return len(i.Append(h.AppendHeader(buf[:0], i.Len())))
 }

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"crypto/sha256"
 	"fmt"
 
 	"mars/internal/machine"
@@ -122,28 +121,39 @@ func (t *transfer) answers(d *wire.Data) bool {
 func (e *Engine) onMetadata(now machine.Time, p *pending) {
 	t, d := p.t, &e.data
 	if !t.answers(d) {
+		t.suspects = true
 		return
 	}
 	var m wire.Metadata
-	decoded := d.ContentType != wire.ContentNack && m.Decode(d.Content) == nil
-	if !authentic(d) {
-		// Corrupted on the way: the question is asked again. Unless a stranger signed it, with a key that we don't know.
+	refuses := d.ContentType == wire.ContentNack
+	decoded := !refuses && m.Decode(d.Content) == nil
+	by, ok := signer(d)
+	if !ok {
+		// Corrupted on the way, or forged: the question is asked again. Unless a stranger signed it, with a key that we don't know.
+		t.suspects = true
 		if decoded && !m.HasMARS && d.SignatureType != wire.SignatureSHA256 {
 			e.fail(t, ErrForeign)
 		}
+		t.why = ErrForged
 		return
 	}
 	e.release(p)
 	e.answered(t)
 	t.refusals = 0
-	switch {
-	case !t.asks():
-	case d.ContentType == wire.ContentNack:
-		if string(d.Content) == saysNotFound {
+	if !t.asks() {
+		return
+	}
+	doubt := e.trusts(t, by)
+	t.suspects = doubt != nil
+	switch says := string(d.Content); {
+	case doubt != nil && (m.HasMARS || refuses && says == saysNotFound):
+		e.doubt(t, doubt)
+	case refuses:
+		if says == saysNotFound {
 			e.fail(t, ErrNotFound)
 			return
 		}
-		if string(d.Content) == saysBusy {
+		if says == saysBusy && doubt == nil {
 			t.heard = now // somebody works on it
 			if t.busy++; t.busy == 1 {
 				t.busyFrom = now
@@ -158,15 +168,10 @@ func (e *Engine) onMetadata(now machine.Time, p *pending) {
 	case !decoded || !m.HasMARS:
 		e.fail(t, ErrForeign)
 	default:
-		t.heard, t.busy = now, 0
+		t.heard, t.busy, t.doubts, t.why = now, 0, 0, nil
+		t.author = cloneAuthor(by)
 		e.onVersion(now, t, &m)
 	}
-}
-
-// authentic checks the digest of a metadata packet: it tells a corrupted reply from a true one.
-func authentic(d *wire.Data) bool {
-	sum := sha256.Sum256(d.Signed)
-	return d.SignatureType == wire.SignatureSHA256 && string(sum[:]) == string(d.SignatureValue)
 }
 
 // onVersion learns which version is current.
@@ -179,6 +184,7 @@ func (e *Engine) onVersion(now machine.Time, t *transfer, m *wire.Metadata) {
 			return
 		}
 		t.state = active // a false alarm
+		t.cleared()
 		e.proceed(t)
 		return
 	}
@@ -191,13 +197,17 @@ func (e *Engine) onVersion(now machine.Time, t *transfer, m *wire.Metadata) {
 		e.fail(t, ErrTooLarge)
 		return
 	}
+	t.bad = nil
+	if m.Digest == t.digest { // it hadn't gone
+		t.cleared()
+	}
 	t.version, t.digest, t.layout = v, m.Digest, layout
-	t.tree, t.topNext, t.bad = wire.NewManifestReader(layout, m.Digest), 0, nil
+	t.tree, t.topNext = wire.NewManifestReader(layout, m.Digest), 0
 	rest := t.name[len(m.Dest):]
 	t.chunks = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).AppendNumber(wire.TypeVersion, v)
 	t.segments = wire.AppendTransmission(nil, m.Dest, e.cfg.Src, rest).
 		AppendString(wire.TypeKeyword, wire.KeywordManifest).AppendNumber(wire.TypeVersion, v)
-	t.state, t.mtime = listing, m.MTime
+	t.state, t.mtime, t.accused = listing, m.MTime, nil
 	t.flow = e.flows.join(now, m.Dest)
 	if m.Leaf != nil && !t.manifest && t.tree.AddOnly(m.Leaf) == nil { // else the manifest is fetched as any other
 		e.offer(t)

@@ -89,12 +89,13 @@ func (e *Engine) onRefusal(now machine.Time, p *pending) {
 	switch {
 	case t.state == listing: // it vanished before the transfer began: which one is current?
 		e.abandon(t)
-		t.againLeaves, t.state = nil, resolving
+		t.againLeaves, t.state, t.suspects = nil, resolving, true // by whom the metadata came it was not told
 	case it.kind == segment:
 		t.againLeaves = append(t.againLeaves, it.index)
 	default:
 		t.againChunks = append(t.againChunks, it.index)
 	}
+	t.accused = append(t.accused, it)
 	switch t.state {
 	case active:
 		t.state = checking
@@ -137,7 +138,7 @@ func (e *Engine) onSegment(t *transfer, index int64, content []byte) {
 func (e *Engine) offer(t *transfer) {
 	t.state, t.bad = offered, nil
 	e.events = append(e.events, Event{ID: t.id, Kind: Resolved, Object: Object{
-		Name: t.name, Version: t.version, Digest: t.digest, Layout: t.layout, MTime: t.mtime,
+		Name: t.name, Version: t.version, Digest: t.digest, Layout: t.layout, MTime: t.mtime, Author: t.author,
 	}})
 }
 

@@ -29,8 +29,9 @@ const (
 type transfer struct {
 	id       ID
 	name     wire.Name
-	ahead    int64        // Request.MaxAhead
-	manifest bool         // Request.Manifest
+	ahead    int64 // Request.MaxAhead
+	manifest bool  // Request.Manifest
+	trust    Trust
 	stall    machine.Time // without progress for this long it fails
 	state    state
 	stats    Stats
@@ -48,11 +49,16 @@ type transfer struct {
 	busy     int          // answers "busy" in a row
 	busyFrom machine.Time // time of the first of them
 	rechecks int          // "gone" that proved wrong, since the last progress
+	suspects bool         // the last answer wasn't believed
+	doubts   int          // such answers, signed or whole but by whom nobody trusts, since one was believed
+	why      error        // of the last one
+	accused  []item       // for which "gone" was said, until the answer comes
 
 	// The version.
 	version  uint64
 	digest   wire.Digest
 	mtime    int64
+	author   wire.Author
 	layout   wire.Layout
 	chunks   wire.Name // of chunks, up to the version
 	segments wire.Name // of manifest segments, up to the version
@@ -63,6 +69,7 @@ type transfer struct {
 	hungryIn      *flow // the flow whose hungry ring it is in
 	pending       int   // Interests on their way or lost
 	topNext       int64 // next top segment
+	first, end    int64 // the chunks from first up to end are wanted
 	cursor        int64 // next chunk
 	claimed       func(chunk int64) bool
 	againLeaves   []int64 // manifest segments and chunks to be fetched again
@@ -80,7 +87,7 @@ type transfer struct {
 	onDisk   map[int64]struct{} // of these, the claimed ones
 	done     bitmap             // settled
 	settled  int64
-	lowest   int64 // every chunk below is settled
+	lowest   int64 // every chunk from first up to it is settled
 }
 
 func (t *transfer) due() (machine.Time, uint64) { return t.alarm, uint64(t.id) }
@@ -101,15 +108,16 @@ func (b bitmap) has(i int64) bool { return b[i/64]&(1<<(i%64)) != 0 }
 func (b bitmap) set(i int64)      { b[i/64] |= 1 << (i % 64) }
 func (b bitmap) clear(i int64)    { b[i/64] &^= 1 << (i % 64) }
 
-// accept starts the transfer of chunks. What it allocates, 34 bytes per leaf, is no more than the top list that came and
-// was checked.
-func (t *transfer) accept(claimed func(int64) bool) {
+// accept starts the transfer of the chunks from first up to end. What it allocates, 64 bytes per leaf, is no more than twice
+// the top list that came and was checked.
+func (t *transfer) accept(first, end int64, claimed func(int64) bool) {
 	n, leaves := t.layout.Chunks(), t.layout.Leaves()
 	t.state, t.claimed = active, claimed
+	t.first, t.end, t.cursor, t.lowest = first, end, first, first
 	t.done, t.out = newBitmap(n), newBitmap(n)
 	t.leafState, t.leafUnsettled = make([]leafState, leaves), make([]uint8, leaves)
 	for i := range t.leafUnsettled {
-		t.leafUnsettled[i] = uint8(t.layout.LeafLen(int64(i)) / len(wire.Digest{}))
+		t.leafUnsettled[i] = uint8(t.chunksWithin(int64(i)))
 	}
 	t.held = make(map[int64][]arrival)
 	if _, ok := t.tree.ChunkDigest(0); ok { // it came with the metadata
@@ -148,7 +156,7 @@ func (t *transfer) next(room int) (item, bool) {
 
 // within tells whether there is a chunk i, and whether it may be asked for yet.
 func (t *transfer) within(i int64) bool {
-	return i < t.layout.Chunks() && (t.ahead == 0 || i < t.lowest+t.ahead)
+	return i < t.end && (t.ahead == 0 || i < t.lowest+t.ahead)
 }
 
 // take marks what next returned as asked for.

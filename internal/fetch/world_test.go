@@ -57,6 +57,7 @@ type app struct {
 	have     []bool
 	left     int64
 	resolved bool
+	keep     bool // don't accept: parts are fetched as spans
 	over     bool
 	err      error
 	order    []int64 // chunks in order of settling
@@ -174,7 +175,9 @@ func (w *world) event(ev Event) {
 		}
 		a.resolved, a.left = true, l.Chunks()
 		a.got, a.have = make([]byte, l.Size), make([]bool, l.Chunks())
-		w.e.Accept(w.now, ev.ID, a.claimed)
+		if a.over = a.keep; !a.keep {
+			w.e.Accept(w.now, ev.ID, a.claimed)
+		}
 	case Chunk:
 		a.out++
 		a.handed++

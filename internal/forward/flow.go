@@ -39,6 +39,7 @@ type flow struct {
 	source  bool         // its consumer is an application here
 	evicted bool
 	entries siblings // pending Interests for Data
+	bars    []bar    // few: faces that brought false Data
 	place   int      // in flows.order
 
 	hintAt  machine.Time // when the next Nack(MoreWays) may leave, or be followed

@@ -17,27 +17,29 @@ type outbound struct {
 
 // flows is the flow side of a forwarder.
 type flows struct {
-	cfg     Config
-	rand    *rand.Rand
-	bufs    *pool
-	fib     fib
-	choices choices
-	pit     pit
-	flows   map[uint64]*flow // by hash of (dest, src)
-	order   []*flow          // all flows, in an order that repeats
-	heavy   heavy            // faces by their flows
-	weight  int              // of all flows
-	ups     table[upstream]
-	upList  []*upstream // by face, for fixed order
-	out     []outbound  // packets for the link side
-	woken   []machine.FaceID
-	mended  bool // the packet at hand was repaired on the hop that it came by: its times tell nothing
-	dropped *[dropReasons]uint64
-	boot    uint32 // nonce of this run
-	epoch   uint32 // of the last epoch begun here
-	probing []*flow
-	split   map[string]*shares // of FIB entries, by prefix (PCON)
-	seen    [4096]seenNonce    // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
+	cfg       Config
+	rand      *rand.Rand
+	bufs      *pool
+	fib       fib
+	choices   choices
+	pit       pit
+	flows     map[uint64]*flow // by hash of (dest, src)
+	order     []*flow          // all flows, in an order that repeats
+	heavy     heavy            // faces by their flows
+	weight    int              // of all flows
+	ups       table[upstream]
+	upList    []*upstream // by face, for fixed order
+	out       []outbound  // packets for the link side
+	woken     []machine.FaceID
+	mended    bool // the packet at hand was repaired on the hop that it came by: its times tell nothing
+	dropped   *[dropReasons]uint64
+	boot      uint32 // nonce of this run
+	epoch     uint32 // of the last epoch begun here
+	probing   []*flow
+	split     map[string]*shares // of FIB entries, by prefix (PCON)
+	seen      [4096]seenNonce    // nonces of Interests that are gone, direct-mapped: catches loops after the Data came
+	delivered [1024]delivery     // who answered what lately, direct-mapped
+	shunned   []shun             // by names without a flow, direct-mapped; nil: nothing yet
 }
 
 // seenNonce is an Interest that is gone.
@@ -172,6 +174,12 @@ func (s *flows) onInterest(now machine.Time, in machine.FaceID, local bool, hdr 
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
 	further := s.extend(e, local, i)
+	if hdr.Bad {
+		this := ref{e, e.gen}
+		if s.accuse(now, in, e); !this.valid() {
+			return
+		}
+	}
 	switch {
 	case repeated:
 		s.drop(DropDuplicateInterest)
@@ -248,8 +256,14 @@ func (s *flows) newInterest(now machine.Time, in machine.FaceID, local bool, hdr
 	e.expiry = now
 	e.addIn(in, local, i.Nonce, tok, now+lifetime(i))
 	s.pit.wheel.arm(e)
+	if hdr.Bad {
+		e.bad = true
+	}
 	if e.via == 0 && s.strategyOf(i.Name) == Mars && !i.Name.HasPrefix(localhostName) && s.marsInterest(now, e, in, local, hdr) {
 		return
+	}
+	if e.bad {
+		s.accuse(now, in, e)
 	}
 	s.forward(now, e, wire.NackNoRoute)
 }
@@ -295,6 +309,11 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 		s.bufs.drop(down)
 		return
 	}
+	if e.flow != nil && e.flow.barred(from) {
+		s.drop(DropBarred)
+		s.bufs.drop(down)
+		return
+	}
 	if e.probe {
 		s.bufs.drop(down)
 		s.probeData(now, from, e, o, hdr)
@@ -302,6 +321,7 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 	}
 	u := s.ups.get(from)
 	s.learn(now, u, e, o, hdr, d)
+	s.delivers(e, from)
 	s.uncharge(e)
 	down.data, down.queued = true, now
 	down.hdr.PathTag, down.hdr.HasPathTag = mixTag(hdr.PathTag, from), true
@@ -326,60 +346,6 @@ func (s *flows) onData(now machine.Time, from machine.FaceID, hdr *wire.Packet, 
 		s.out = append(s.out, outbound{e.in[k].face, p})
 	}
 	s.forget(e)
-}
-
-const (
-	refusalShare = 16   // Data of less than this part of what was expected counts as one
-	headroom     = 1000 // bytes that a Data packet may have beside the content that was expected
-)
-
-// learn feeds what a Data packet tells about the face it came by into that face's controller.
-func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr *wire.Packet, d *wire.Data) {
-	if u == nil || u.local {
-		return
-	}
-	if u.onHeard(now) {
-		s.wakeAll(u)
-	}
-	if e.flow == nil {
-		return
-	}
-	e.disc.onTransmission(u.face)
-	if len(e.out) == 1 && !o.again || planted.Is(planted.RepairedDelay) { // of an Interest sent twice nobody knows which one was answered (Karn)
-		u.onRTT(now - o.sent)
-	}
-	size := float64(len(d.Wire))
-	if d.ContentType == wire.ContentNack || size < e.cost/refusalShare {
-		// A refusal tells nothing of what the path carries. Taken for a delivery it would make B̂, and with it R, next to nothing.
-		if o.charge {
-			u.tokens += e.cost - size
-		}
-		return
-	}
-	if over := size - e.cost; over > headroom { // its size hint was too small
-		u.tokens -= over
-		if l := laneOf(e.flow.lanes, u); l != nil {
-			l.overdraw(over)
-		}
-	}
-	if u.gate != nil {
-		r := hopReport{}
-		if fb := &hdr.Feedback; hdr.HasFeedback && fb.HasDepart {
-			r = hopReport{true, fb.Depart, machine.Time(fb.DataSojourn) * machine.Microsecond, machine.Time(fb.InterestSojourn) * machine.Microsecond}
-		}
-		rtt := machine.Time(0)
-		if len(e.out) == 1 && !o.again && !s.mended {
-			rtt = now - o.sent
-		}
-		r.known = r.known && !s.mended
-		s.acknowledge(now, u, o.lane, size, rtt, &r)
-		return
-	}
-	u.ctrl.OnDelivered(now, size)
-	if hdr.HasFeedback {
-		qInt, qData := occupancy(&hdr.Feedback)
-		u.ctrl.OnFeedback(now, qInt, qData)
-	}
 }
 
 // onNack handles a Nack from upstream for the Interest i.

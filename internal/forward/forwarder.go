@@ -55,12 +55,13 @@ const (
 	DropNack                         // Nack for a peer that may not know what it is
 	DropControl                      // routing message that nobody here takes
 	DropLooped                       // an Interest came back: its nonce is known from another face (answered with a Nack)
+	DropBarred                       // Data of a flow by a face that brought it false ones
 	dropReasons
 )
 
 var dropNames = [dropReasons]string{
 	"", "malformed", "fragment", "duplicate_fragment", "hop_limit", "duplicate_interest", "no_route", "pit_full",
-	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted", "control", "looped",
+	"interest_queue_full", "data_queue_full", "control_queue_full", "loop", "unsolicited", "expired", "face_down", "scope", "nack_unwanted", "control", "looped", "barred",
 }
 
 func (r DropReason) String() string { return dropNames[r] }

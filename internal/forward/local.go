@@ -63,7 +63,7 @@ func (fw *Forwarder) Refuse(c Command, reason wire.NackReason) {
 
 // speaksMARS tells whether a link packet carries one of our header fields.
 func speaksMARS(p *wire.Packet) bool {
-	return p.HasFeedback || p.HasConvergence || p.HasLabel || p.HasPathTag || p.SizeHint != 0
+	return p.HasFeedback || p.HasConvergence || p.HasLabel || p.HasPathTag || p.SizeHint != 0 || p.Bad
 }
 
 // suit makes a packet fit for a peer; false: the peer must not get it (ADR 0007). Strangers get neither our fields on Data
@@ -77,7 +77,7 @@ func (fc *face) suit(p *packet) bool {
 	case p.data, fc.link.Local && !fc.link.Node:
 		p.feedback = false
 		h := &p.hdr
-		h.HasFeedback, h.HasConvergence, h.HasLabel, h.HasPathTag, h.SizeHint = false, false, false, false, 0
+		h.HasFeedback, h.HasConvergence, h.HasLabel, h.HasPathTag, h.SizeHint, h.Bad = false, false, false, false, 0, false
 	}
 	return true
 }

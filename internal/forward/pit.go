@@ -54,6 +54,7 @@ type entry struct {
 	queued   bool       // waits in its flow's Interest queue
 	since    machine.Time
 	marked   bool           // PCON: its Data will be, for congestion on the way up
+	bad      bool           // its last answer was false
 	lost     bool           // sent, and not answered in time
 	avoid    machine.FaceID // face that lost it: retransmissions go elsewhere if they can
 
@@ -189,7 +190,7 @@ func (p *pit) remove(e *entry) {
 	}
 	*at = e.chain
 	p.wheel.disarm(e)
-	e.live, e.chain, e.flow, e.queued, e.avoid, e.marked = false, nil, nil, false, 0, false
+	e.live, e.chain, e.flow, e.queued, e.avoid, e.marked, e.bad = false, nil, nil, false, 0, false, false
 	e.disc, e.owner, e.probe, e.probeIdx, e.lost, e.payer, e.via = nil, nil, false, 0, false, nil, 0
 	e.interest = wire.Interest{}
 	if cap(e.buf) > keptBuffer {

@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"slices"
+
 	"mars/internal/machine"
 	"mars/internal/wire"
 )
@@ -18,7 +20,8 @@ func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason, agai
 	in := &e.in[0]
 	down := s.ups.get(in.face)
 	hops := s.candidates(in.face, down != nil && down.local, e.interest.Name)
-	var best *upstream
+	shunned := s.shuns(now, e)
+	var best, liar *upstream
 	var oldest machine.Time
 	for _, h := range hops {
 		u := s.ups.get(h.Face)
@@ -26,6 +29,12 @@ func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason, agai
 			continue
 		}
 		o := e.outFace(h.Face)
+		if o == nil && slices.Contains(shunned, h.Face) {
+			if liar == nil {
+				liar = u
+			}
+			continue
+		}
 		if o == nil {
 			best = u
 			break
@@ -33,6 +42,9 @@ func (s *flows) bestRoute(now machine.Time, e *entry, last wire.NackReason, agai
 		if (again || !o.dead) && (best == nil || o.sent < oldest) {
 			best, oldest = u, o.sent
 		}
+	}
+	if best == nil {
+		best = liar // better than nobody
 	}
 	if best == nil {
 		if !e.waiting() {

@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"slices"
+
 	"mars/internal/machine"
 	"mars/internal/planted"
 	"mars/internal/wire"
@@ -25,7 +27,9 @@ func (s *flows) flowOf(now machine.Time, in machine.FaceID, name wire.FlowName) 
 	} else {
 		s.touch(o, f)
 	}
-	f.used = now
+	if f.used = now; len(f.bars) > 0 {
+		s.unbar(now, f, false)
+	}
 	return f
 }
 
@@ -77,6 +81,9 @@ func (s *flows) marsInterest(now machine.Time, e *entry, in machine.FaceID, loca
 	d.noteIngress(in, max(d.first, 0))
 	e.flow = f
 	f.entries.push(e)
+	if e.bad {
+		s.accuse(now, in, e)
+	}
 	if e.possible() && s.moreWays(now, f, d) { // without a way in this epoch the answer is that there is none
 		s.fail(e, nackMoreWays)
 		return true
@@ -119,7 +126,7 @@ func (e *entry) room() int {
 // shortest paths are silent goes on.
 func (e *entry) allows(face machine.FaceID) bool {
 	p := e.disc.find(face)
-	if p == nil || !e.disc.open(p, e.room()) || e.inFace(face) != nil || e.disc.holds() {
+	if p == nil || !e.disc.open(p, e.room()) || e.inFace(face) != nil || e.disc.holds() || e.flow.barred(face) {
 		return false
 	}
 	return e.disc.valid(p) || e.lost && e.disc.mode != Literal
@@ -209,6 +216,11 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 			l.up.activate(l)
 			possible++
 		}
+	}
+	if possible == 0 && slices.ContainsFunc(f.bars, func(b bar) bool { return b.until > 0 }) {
+		s.unbar(now, f, true) // better a face that lied than none
+		s.enqueue(now, e, again)
+		return
 	}
 	if possible == 0 && !e.disc.holds() {
 		s.drop(DropNoRoute)
@@ -311,6 +323,7 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) *pack
 	}
 	p := s.bufs.packet(append(s.bufs.get(), e.buf...))
 	p.hdr.Label, p.hdr.HasLabel, p.tok, p.queued = e.label, e.labelled, e.token(), now
+	p.hdr.Bad = e.bad
 	p.hdr.SizeHint = uint64(e.cost) // known or not: a field of ours is how the peer knows us (ADR 0007)
 	return p
 }
@@ -345,6 +358,9 @@ func (s *flows) refused(now machine.Time, e *entry, u *upstream, reason wire.Nac
 func (s *flows) reconsider(f *flow) {
 	if f.live == 0 {
 		return
+	}
+	if len(f.bars) > 0 && !f.useful(0) {
+		s.unbar(0, f, true)
 	}
 	for e, next := f.entries.first, (*entry)(nil); e != nil; e = next {
 		next = e.younger
@@ -396,7 +412,7 @@ func (s *flows) replaceable(u *upstream) bool {
 		for _, l := range f.lanes {
 			if l.up == u {
 				uses = true
-			} else if l.up.usable() && f.valid(l.up.face) {
+			} else if l.up.usable() && f.valid(l.up.face) && !f.barred(l.up.face) {
 				others++
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"mars/cc"
 	"mars/internal/machine"
+	"mars/internal/wire"
 )
 
 // Profile says how Interests are paced and scheduled, and how losses are found.
@@ -187,26 +188,23 @@ func (s *flows) floor(of func(*flow) float64, which func(*flow) bool) float64 {
 	return least
 }
 
-// acknowledge feeds the windows of a face and of a flow on it with what a Data packet tells.
-func (s *flows) acknowledge(now machine.Time, u *upstream, l *lane, size float64, rtt machine.Time, hdr *hopReport) {
-	face, flow := machine.Time(-1), machine.Time(-1)
-	if hdr.known {
-		hop := u.oneWay.sample(now, hdr.depart)
+// acknowledge feeds the windows of a face and of the flow on it with what a Data packet tells: how long the round trip was, how long the
+// packet was queued on the hop, and how long Interests of the flow wait at the node upstream.
+func (s *flows) acknowledge(now machine.Time, u *upstream, e *entry, o *outRecord, size float64, hdr *wire.Packet) {
+	rtt, face, flow := machine.Time(0), machine.Time(-1), machine.Time(-1)
+	if len(e.out) == 1 && !o.again && !s.mended {
+		rtt = now - o.sent
+	}
+	if fb := &hdr.Feedback; hdr.HasFeedback && fb.HasDepart && !s.mended {
+		hop := u.oneWay.sample(now, fb.Depart)
 		if hop > delayTarget/2 {
 			u.gate.Hidden()
 		}
-		face = hop + hdr.dataSojourn
-		flow = hdr.interestSojourn
+		face = hop + machine.Time(fb.DataSojourn)*machine.Microsecond
+		flow = machine.Time(fb.InterestSojourn) * machine.Microsecond
 	}
 	u.gate.OnAck(now, size, rtt, face)
-	if l != nil {
-		l.gate.OnAck(now, size, rtt, max(flow, -1))
+	if o.lane != nil {
+		o.lane.gate.OnAck(now, size, rtt, flow)
 	}
-}
-
-// hopReport is what the upstream node says of its queues.
-type hopReport struct {
-	known                        bool
-	depart                       uint32
-	dataSojourn, interestSojourn machine.Time
 }

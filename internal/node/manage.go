@@ -25,6 +25,7 @@ type ManageConfig struct {
 	Version string                                           // and name of the program
 	Start   uint64                                           // ms since 1970 at Time 0
 	URIs    func(face machine.FaceID) (remote, local string) // of a face, as NDN software writes them; "": not known
+	Signers func() [][]byte                                  // keys that answer SignersName
 	Dialer
 }
 
@@ -71,11 +72,14 @@ func (n *Node) command(now machine.Time) bool {
 	return len(m.commands) > 0
 }
 
-// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/source
+// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/{source,signers}.
 func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 	switch {
 	case i.Name.HasPrefix(SourceName):
 		n.publish(now, c, i, i.Name[len(SourceName):], n.source)
+		return
+	case i.Name.HasPrefix(SignersName) && n.manage.cfg.Signers != nil:
+		n.publish(now, c, i, i.Name[len(SignersName):], func(machine.Time) [][]byte { return n.manage.cfg.Signers() })
 		return
 	case !i.Name.HasPrefix(managementName):
 		n.fw.Refuse(c, wire.NackNoRoute)
@@ -127,6 +131,10 @@ func (n *Node) publish(now machine.Time, c forward.Command, i *wire.Interest, re
 // SourceName is the question of an application for the source component of its flows' names (protocol.md §2): flows of one node
 // share what its forwarder finds out. The answer is SourceLen bytes.
 var SourceName = wire.MustParseName("/localhost/mars/source")
+
+// SignersName is the question of an application for the keys of the nodes that its host's node dials, and of that node: who may sign
+// what is fetched unless the application is told otherwise. The answer is the keys one behind the other, KeyLen bytes each.
+var SignersName = wire.MustParseName("/localhost/mars/signers")
 
 // SourceLen is the length of a node's source component, bytes.
 const SourceLen = 8

@@ -254,6 +254,10 @@ func TestSourceName(t *testing.T) {
 			t.Errorf("%s is answered with %v", name, d.Name)
 		}
 	}
+	n.Manage(ManageConfig{Signers: func() [][]byte { return [][]byte{[]byte("one"), []byte("two")} }})
+	if d, ok = c.ask(0, wire.Interest{Name: SignersName, CanBePrefix: true, MustBeFresh: true}); !ok || string(d.Content) != "onetwo" {
+		t.Errorf("signers: %v, %v", d, ok)
+	}
 	p := named("/mine")
 	i := wire.Interest{Name: wire.MustParseName("/localhost/mars/rib/register").Append(wire.TypeGeneric, p.Append(nil))}
 	i.SignDigest()

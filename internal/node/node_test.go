@@ -26,6 +26,7 @@ type world struct {
 	slow  map[end]machine.Time // delays of links that have another one, by the end that sends
 	loss  float64
 	rng   *rand.Rand
+	alter func(from end, datagram []byte) []byte // what a relay makes of what it sends; nil: as it is
 }
 
 type end struct {
@@ -72,11 +73,15 @@ func (w *world) drain() {
 				if d, ok := w.slow[end{i, f}]; ok {
 					due = w.now + d
 				}
+				sent := bytes.Clone(buf[:size])
+				if w.alter != nil {
+					sent = w.alter(end{i, f}, sent)
+				}
 				at := len(w.queue)
 				for at > 0 && w.queue[at-1].due > due {
 					at--
 				}
-				w.queue = slices.Insert(w.queue, at, flight{due, w.peers[end{i, f}], bytes.Clone(buf[:size])})
+				w.queue = slices.Insert(w.queue, at, flight{due, w.peers[end{i, f}], sent})
 			}
 		}
 	}

@@ -41,6 +41,22 @@ func (n *Node) Withdraw(now machine.Time, prefix wire.Name) {
 	}
 }
 
+// Reannounce announces again what is announced: its signature has changed.
+func (n *Node) Reannounce(now machine.Time) {
+	if n.routing != nil {
+		n.routing.router.Reannounce(now)
+		n.pump(now)
+	}
+}
+
+// Tell has all nodes of the overlay know a notice; see route.Router.Tell.
+func (n *Node) Tell(now machine.Time, notice route.Notice) {
+	if n.routing != nil {
+		n.routing.router.Tell(now, notice)
+		n.pump(now)
+	}
+}
+
 // announce announces a prefix, and with a leaf's first one the name by which the leaf answers about itself: a leaf that only fetches
 // is on the way of no flow, and the overlay needn't know of it.
 func (r *routing) announce(now machine.Time, prefix wire.Name) {

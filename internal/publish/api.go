@@ -33,6 +33,7 @@ type Object struct {
 	Handle   any   // the application's own
 
 	used machine.Time
+	seal seal
 }
 
 // RequestKind says what the engine asks of the application.
@@ -60,6 +61,8 @@ type Config struct {
 	// lives don't count, but at most twice as many Requests for chunks are ever under way.
 	MaxPending int
 	Freshness  uint64 // of metadata, ms; 0: 1000
+	// Signer signs metadata and the refusals of it; nil: they carry a digest, which says that they came whole.
+	Signer *Signer
 }
 
 // Counters counts what an Engine did.

@@ -36,6 +36,11 @@ type Engine struct {
 	data0    wire.Data
 	final    wire.Name
 	noDigest [sha256.Size]byte
+
+	now          machine.Time       // of the last call that may answer
+	current      map[string]*Object // by name: whose metadata was told last
+	refusalsFrom machine.Time       // when the second began in which so many were signed
+	refusals     int
 }
 
 // maxLifetime bounds how long an Interest may wait here: a longer wish costs memory and helps nobody.
@@ -47,7 +52,7 @@ func New(cfg Config) *Engine {
 	cfg.Freshness = cmp.Or(cfg.Freshness, 1000)
 	cfg.Prefix = cfg.Prefix.Clone()
 	return &Engine{
-		cfg: cfg, objects: make(map[key]*Object),
+		cfg: cfg, objects: make(map[key]*Object), current: make(map[string]*Object),
 		resolves: resolves{byName: make(map[string]*resolve), byID: make(map[uint64]*resolve)},
 	}
 }
@@ -78,6 +83,7 @@ func (e *Engine) FaceDown(machine.Time, machine.FaceID) {}
 // Receive handles an Interest from the node.
 func (e *Engine) Receive(now machine.Time, _ machine.FaceID, _ machine.ECN, datagram []byte) {
 	p, i := &e.pkt, &e.interest
+	e.now = now
 	if p.Decode(datagram) != nil || p.Fragment == nil || p.Nack || p.FragCount > 1 || i.Decode(p.Fragment) != nil {
 		e.counters.Malformed++
 		return

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"crypto/ed25519"
 	"crypto/sha256"
 	"math/rand/v2"
 	"testing"
@@ -167,7 +168,7 @@ func (s sent) says() string {
 }
 
 // next takes the next packet, which there must be. Its bytes must decode, fit into a packet, and carry a right digest or
-// the null signature.
+// signature, or the null one.
 func (b *bench) next() (s sent) {
 	b.t.Helper()
 	if len(b.e.Ready(nil)) == 0 {
@@ -200,6 +201,10 @@ func (b *bench) next() (s sent) {
 	case wire.SignatureSHA256:
 		if sum := sha256.Sum256(s.data.Signed); string(sum[:]) != string(s.data.SignatureValue) {
 			b.t.Fatal("a wrong digest")
+		}
+	case wire.SignatureEd25519:
+		if a, ok := s.data.Author(); !ok || !ed25519.Verify(a.Key, s.data.Signed, s.data.SignatureValue) {
+			b.t.Fatal("a wrong signature")
 		}
 	default:
 		b.t.Fatalf("signature type %d", s.data.SignatureType)

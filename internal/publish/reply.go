@@ -23,7 +23,8 @@ type answer struct {
 	freshness   uint64
 	last        int64 // number of the final block; with hasLast
 	hasLast     bool
-	digest      bool // DigestSha256 signature; else the null signature
+	digest      bool // DigestSha256 signature; else, without a seal, the null signature
+	seal        seal
 	nack        wire.NackReason
 	fromRead    bool // content came from Read and goes back through Spent
 }
@@ -44,9 +45,11 @@ func (e *Engine) nack(q *inquiry, reason wire.NackReason) {
 // refuse answers with a Data packet whose ContentType is Nack: the producer is here, and says no.
 func (e *Engine) refuse(q *inquiry, code string) {
 	e.counters.Nacks++
-	e.reply(q, answer{
-		content: []byte(code), contentType: wire.ContentNack, freshness: refusalFreshness, digest: q.plain,
-	})
+	q.answer = answer{content: []byte(code), contentType: wire.ContentNack, freshness: refusalFreshness, digest: q.plain}
+	if q.metadata && e.cfg.Signer != nil && !e.sealRefusal(e.now, q) {
+		q.content = []byte(CodeBusy)
+	}
+	e.reply(q, q.answer)
 }
 
 // data answers with a chunk or a segment of the manifest, of which last is the final one. A dt name's Data carry the null
@@ -61,8 +64,8 @@ func (e *Engine) data(q *inquiry, content []byte, last int64) {
 	e.reply(q, a)
 }
 
-// metadata answers "which version is current?" (interop.md). It is signed with a digest, so that a corrupted reply is told
-// from a true one.
+// metadata answers "which version is current?" (interop.md). Without a signer it carries a digest, so that a corrupted reply is
+// told from a true one.
 func (e *Engine) metadata(q *inquiry, o *Object) {
 	e.counters.Data++
 	v := o.Manifest.Version()
@@ -74,7 +77,11 @@ func (e *Engine) metadata(q *inquiry, o *Object) {
 		m.Leaf = o.Manifest.Segment(o.Manifest.TopSegments())
 	}
 	q.name = append(q.name[:0], o.Name...).AppendString(wire.TypeKeyword, wire.KeywordMetadata).AppendChunk(v, 0)
-	e.reply(q, answer{content: m.Append(nil), freshness: e.cfg.Freshness, hasLast: true, digest: true})
+	q.answer = answer{content: m.Append(nil), freshness: e.cfg.Freshness, hasLast: true, digest: true}
+	if e.cfg.Signer != nil {
+		e.sealMetadata(e.now, q, o)
+	}
+	e.reply(q, q.answer)
 }
 
 // Ready lists the face while replies wait.
@@ -114,15 +121,9 @@ func (e *Engine) encode(q *inquiry, buf []byte) int {
 		}
 		return len(append(h.AppendHeader(buf[:0], len(q.name)), q.name...))
 	}
-	*d = wire.Data{
-		Name: q.name, ContentType: q.contentType, Freshness: q.freshness, Content: q.content,
-		SignatureType: wire.SignatureNull,
-	}
-	if q.hasLast {
-		e.final = wire.Name(e.final[:0]).AppendNumber(wire.TypeSegment, uint64(q.last))
-		d.FinalBlock = e.final
-	}
-	if q.digest { // filled in below, once what it covers is in place
+	e.dataOf(q)
+	sums := q.digest && q.seal.info == nil
+	if sums { // filled in below, once what it covers is in place
 		d.SignatureType, d.SignatureValue = wire.SignatureSHA256, e.noDigest[:]
 	}
 	size, signed := d.Len(), d.SignedLen()
@@ -131,10 +132,27 @@ func (e *Engine) encode(q *inquiry, buf []byte) int {
 		return -n
 	}
 	d.Append(h.AppendHeader(buf[:0], size))
-	if q.digest {
+	if sums {
 		const value = 2 + sha256.Size // the SignatureValue element, which comes last
 		sum := sha256.Sum256(buf[n-value-signed : n-value])
 		copy(buf[n-sha256.Size:], sum[:])
 	}
 	return n
+}
+
+// dataOf is the Data that answers q, with its seal if it has one. It is valid until the next call.
+func (e *Engine) dataOf(q *inquiry) *wire.Data {
+	d := &e.data0
+	*d = wire.Data{
+		Name: q.name, ContentType: q.contentType, Freshness: q.freshness, Content: q.content,
+		SignatureType: wire.SignatureNull,
+	}
+	if q.hasLast {
+		e.final = wire.Name(e.final[:0]).AppendNumber(wire.TypeSegment, uint64(q.last))
+		d.FinalBlock = e.final
+	}
+	if q.seal.info != nil {
+		d.SignatureType, d.SignatureInfo, d.SignatureValue = wire.SignatureEd25519, q.seal.info, q.seal.value
+	}
+	return d
 }

@@ -69,6 +69,7 @@ func (r *resolve) drop(q *inquiry) {
 // Resolved answers a Resolve request: o is the current version, nil with err if there is none. The engine serves o from
 // then on, until Withdraw.
 func (e *Engine) Resolved(now machine.Time, id uint64, o *Object, err error) {
+	e.now = now
 	r := e.resolves.byID[id]
 	if r == nil {
 		return
@@ -97,11 +98,17 @@ func (e *Engine) Resolved(now machine.Time, id uint64, o *Object, err error) {
 func (e *Engine) publish(now machine.Time, o *Object) *Object {
 	k := key{string(o.Name), o.Manifest.Version()}
 	if known := e.objects[k]; known != nil {
+		if known.MTime != o.MTime {
+			known.seal = seal{}
+		}
 		known.Handle, known.MTime = o.Handle, o.MTime
 		o = known
 	} else {
 		e.objects[k] = o
 		e.list = append(e.list, o)
+	}
+	if e.current[k.name] != o { // one that is current again must say so later than what replaced it
+		e.current[k.name], o.seal = o, seal{}
 	}
 	o.used = now
 	return o
@@ -124,6 +131,9 @@ func (e *Engine) Withdraw(_ machine.Time, o *Object) {
 	k := key{string(o.Name), o.Manifest.Version()}
 	if e.objects[k] == o {
 		delete(e.objects, k)
+		if e.current[k.name] == o {
+			delete(e.current, k.name)
+		}
 		e.list = slices.DeleteFunc(e.list, func(l *Object) bool { return l == o })
 	}
 }

@@ -4,6 +4,9 @@ import "mars/internal/scenario"
 
 // figures are the pictures of a study that its result has data for, in the order of the page.
 func (s *study) figures() (all []*figure) {
+	if s.Windowed() {
+		return s.windowed()
+	}
 	const how = "Black tick: median over the seeds; whiskers: 95% bootstrap interval; a sign per run."
 	all = append(all, s.cdfs(95), s.cdfs(100))
 	all = append(all, rows{

@@ -58,6 +58,9 @@ func onPage(s *study, id string) pageStudy {
 		ID: id, Name: s.Scenario, Title: s.Title, Warnings: Warnings(s.Result), Summary: Summary(s.Result),
 		Paper: s.paperTable(), Manifest: s.manifestTable(), Notes: s.Manifest.Notes, What: scenario.Metrics(),
 	}
+	if s.Windowed() {
+		p.What = nil
+	}
 	for _, f := range s.figures() {
 		pf := pageFigure{ID: id + "-" + f.name, Title: f.title, Text: f.text, Few: len(f.panels)%3 != 0}
 		for _, e := range f.legend {

@@ -14,7 +14,7 @@ func Warnings(r *scenario.Result) (all []string) {
 	}
 	for i := range r.Points {
 		for _, s := range r.Points[i].Systems {
-			if s.Summary.Unfinished > 0 {
+			if s.Summary.Unfinished > 0 && !r.Windowed() {
 				all = append(all, fmt.Sprintf("%s%s: %d of %d flows had not ended at the limit; what depends on them is unknown.",
 					prefix(&r.Points[i]), s.Name, s.Summary.Unfinished, s.Summary.Flows))
 			}
@@ -38,6 +38,9 @@ func prefix(p *scenario.Point) string {
 
 // Summary tells the outcome of a result in sentences, a point each.
 func Summary(r *scenario.Result) (all []string) {
+	if r.Windowed() {
+		return measuredSummary(r)
+	}
 	for i := range r.Points {
 		p := &r.Points[i]
 		var b strings.Builder

@@ -16,6 +16,9 @@ type table struct {
 
 // metricsTable has every metric of every system at a point.
 func (s *study) metricsTable(i int) table {
+	if s.Windowed() {
+		return s.measuredTable(i)
+	}
 	p := &s.Points[i]
 	t := table{Caption: s.heading(i), Head: []string{"Metric"}}
 	for _, sys := range p.Systems {

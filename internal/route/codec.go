@@ -38,6 +38,7 @@ const (
 	recordAck     = 1
 	recordSummary = 2
 	recordAdvert  = 3
+	recordNotice  = 4
 )
 
 // header begins every message, so that each is a hello.
@@ -72,6 +73,7 @@ type message struct {
 	acks      [][]byte // numbers, 4 bytes each
 	summaries []summary
 	adverts   []carried
+	notices   [][]byte
 }
 
 // summary lists the stamps of all advertisements that the sender holds of origins lo…hi.
@@ -94,7 +96,7 @@ type carried struct {
 // decode reads b into m, whose slices it reuses. It checks frames, not the insides of advertisements: most of them
 // are known already.
 func (m *message) decode(b []byte) (Drop, bool) {
-	*m = message{acks: m.acks[:0], summaries: m.summaries[:0], adverts: m.adverts[:0]}
+	*m = message{acks: m.acks[:0], summaries: m.summaries[:0], adverts: m.adverts[:0], notices: m.notices[:0]}
 	switch {
 	case len(b) > MaxMessage:
 		return TooLong, false
@@ -151,6 +153,8 @@ func (m *message) record(typ byte, value []byte) bool {
 			return false
 		}
 		m.adverts = append(m.adverts, carried{binary.BigEndian.Uint32(value), value[ageLen:]})
+	case recordNotice:
+		m.notices = append(m.notices, value)
 	}
 	return true
 }
@@ -247,6 +251,12 @@ func Split(announcement []byte) (signed, signature []byte, ok bool) {
 		return nil, nil, false
 	}
 	return announcement[:a.signed:a.signed], announcement[a.signed+2:], true
+}
+
+// Relays tells whether an advertisement says that its origin forwards for others.
+func Relays(announcement []byte) bool {
+	a, _, ok := decodeAdvert(announcement)
+	return ok && a.relay
 }
 
 // decodeAdvert reads an advertisement, which then aliases body. The form is canonical: what decodes encodes to the

@@ -24,13 +24,15 @@ const (
 	TooManyNames                  // advertisement with more prefixes than its bringer may fill Config.MaxPrefixes with
 	TooManyNeighbours             // link beyond MaxLinks, left out of our advertisement
 	TooManyPrefixes               // prefix that Announce refused
+	BadNotice                     // notice that Config.Notice refused
+	TooManyNotices                // notice of one topic more than MaxNotices
 	numDrops
 )
 
 var dropNames = [numDrops]string{
 	"unknown face", "too long", "other version", "malformed", "own message", "impostor", "stale", "one-way",
 	"bad advertisement", "over bounds", "bad sequence", "too old", "forged", "unentitled", "too many nodes",
-	"database full", "too many names", "too many neighbours", "too many prefixes",
+	"database full", "too many names", "too many neighbours", "too many prefixes", "bad notice", "too many notices",
 }
 
 func (d Drop) String() string { return dropNames[d] }

@@ -15,6 +15,7 @@
 //	face.go       hello: who is at the other end, and do both hear each other
 //	neighbour.go  what one neighbour lacks, sent until it is acknowledged
 //	database.go   the newest advertisement of every node, and its age
+//	notice.go     what operators have every node know
 //	origin.go     our own advertisement, and who else speaks in our name
 //	graph.go      the map and its distances
 //	table.go      prefixes, hop counts, and what changed

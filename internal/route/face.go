@@ -128,6 +128,7 @@ func (r *Router) link(f *face) {
 	i, ok := r.neighbour(f.peer, f.boot)
 	if !ok {
 		r.neighbours = slices.Insert(r.neighbours, i, &neighbour{id: f.peer, boot: f.boot})
+		r.neighbours[i].tellAll(r)
 		r.reissue()
 		r.recompute()
 	}

@@ -22,6 +22,9 @@ type neighbour struct {
 	knows  []stamp // by slot: newest that it is known to hold
 	flight []sent  // not acknowledged yet
 
+	topics  []uint64          // of notices that it may lack
+	noticed map[uint64]uint64 // numbers of those that it is known to hold, by topic
+
 	owed  []uint32 // numbers to acknowledge
 	ackAt machine.Time
 	ack   bool // ackAt has come
@@ -38,6 +41,7 @@ type sent struct {
 	at, expires machine.Time
 	spans       []span
 	items       []item
+	notices     []Notice // without content
 }
 
 // item is an advertisement in a message.
@@ -102,7 +106,7 @@ func (n *neighbour) grow(slot int32) {
 
 // pending tells whether n has something to say now, beside hellos.
 func (n *neighbour) pending() bool {
-	return n.ack || len(n.flight) < window && (len(n.spans) > 0 || len(n.queue) > 0)
+	return n.ack || len(n.flight) < window && (len(n.topics) > 0 || len(n.spans) > 0 || len(n.queue) > 0)
 }
 
 // compose appends records for n to b, up to limit bytes of b, and notes what is in flight under number. need > 0: the
@@ -129,6 +133,7 @@ func (r *Router) compose(n *neighbour, b []byte, limit int, number uint32) (_ []
 		return b, false, 0
 	}
 	s := sent{number: number, at: r.now, expires: r.now + n.rto()}
+	b = n.composeNotices(r, b, limit, &s)
 	for len(n.spans) > 0 {
 		room := (limit - len(b) - recordLen - 16) / summaryLen
 		if limit-len(b) < recordLen+16+summaryLen {
@@ -154,7 +159,7 @@ func (r *Router) compose(n *neighbour, b []byte, limit int, number uint32) (_ []
 		s.items = append(s.items, item{slot, e.origin, e.stamp})
 		n.queue, n.queued[slot] = n.queue[1:], false
 	}
-	if len(s.spans)+len(s.items) == 0 {
+	if len(s.spans)+len(s.items)+len(s.notices) == 0 {
 		return b, false, 0
 	}
 	n.flight = append(n.flight, s)
@@ -176,6 +181,9 @@ func (n *neighbour) skip(r *Router) bool {
 
 // first is the size of the next record of n that is to be acknowledged; 0: there is none.
 func (n *neighbour) first(r *Router) int {
+	if next := n.nextNotice(r); next != nil {
+		return recordLen + len(next.Content)
+	}
 	if len(n.spans) > 0 {
 		return recordLen + 16 + summaryLen
 	}
@@ -206,6 +214,9 @@ func (r *Router) acknowledged(n *neighbour, number uint32) {
 		if e := &r.slots[it.slot]; e.advert != nil && e.origin == it.origin {
 			n.learn(it.slot, it.stamp)
 		}
+	}
+	for _, it := range n.flight[i].notices {
+		n.noted(it.Topic, it.Number)
 	}
 	n.sample(r.now - n.flight[i].at)
 	n.flight = slices.Delete(n.flight, i, i+1)
@@ -248,6 +259,9 @@ func (r *Router) advanceNeighbour(n *neighbour) {
 			if e := &r.slots[it.slot]; e.advert != nil && e.origin == it.origin {
 				n.offer(it.slot, e.stamp)
 			}
+		}
+		for _, it := range s.notices {
+			n.tell(r, it.Topic)
 		}
 		return true
 	})

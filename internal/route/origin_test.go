@@ -2,6 +2,7 @@ package route
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -269,5 +270,39 @@ func TestIssueRate(t *testing.T) {
 	}
 	if got := r.r.Counters().Issued - before; got > 11 {
 		t.Errorf("%d advertisements in a second", got)
+	}
+}
+
+// TestReannounce: with another signature the same is announced again, and only then.
+func TestReannounce(t *testing.T) {
+	signature := "one"
+	r := newRig(t, Config{ID: 1, Boot: 1, Relay: true, Sign: func([]byte) []byte { return []byte(signature) }})
+	s := r.linked(1, 2)
+	// signatures are those of the announcements in the next 600 ms.
+	signatures := func() (all []string) {
+		for range 6 {
+			r.run(100 * ms)
+			s.send() // it lives
+			list := s.drain()
+			for _, m := range list {
+				for _, c := range m.adverts {
+					_, said, _ := Split(c.body)
+					all = append(all, string(said))
+				}
+			}
+			s.thank(list...)
+		}
+		return all
+	}
+	signatures()
+	signature = "two"
+	r.r.Announce(r.now, name("/a"))
+	r.r.Withdraw(r.now, name("/a"))
+	if got := signatures(); len(got) != 0 {
+		t.Errorf("announcements that say nothing new: %q", got)
+	}
+	r.r.Reannounce(r.now)
+	if got := signatures(); !slices.Equal(got, []string{"two"}) {
+		t.Errorf("announcements %q", got)
 	}
 }

@@ -25,6 +25,10 @@ type Config struct {
 	// everything. It is called for every prefix of every new advertisement, with the same announcement.
 	Verify func(origin uint64, prefix wire.Name, announcement []byte) bool
 
+	// Notice judges a notice that a neighbour brought: it is to be kept and spread if it is the newest of its topic. It must not
+	// keep content. nil: none is.
+	Notice func(content []byte) (topic, number uint64, ok bool)
+
 	Hello    machine.Time // longest silence of ours on a face (250 ms)
 	Dead     machine.Time // silence after which a face is dead (750 ms)
 	Coalesce machine.Time // from a change of the map to the computation (10 ms)
@@ -75,6 +79,7 @@ type Router struct {
 
 	faces      []*face      // by id
 	neighbours []*neighbour // by id and boot nonce
+	notices    []Notice     // the newest of each topic, by topic
 	sessions   uint32       // begun on any face
 	number     uint32       // of our last message
 	computeAt  machine.Time
@@ -152,6 +157,12 @@ func (r *Router) Announce(now machine.Time, prefix wire.Name) bool {
 // Announced is the number of prefixes announced.
 func (r *Router) Announced() int { return len(r.own.prefixes) }
 
+// Reannounce issues our advertisement anew, if there is one: what Config.Sign returns has changed.
+func (r *Router) Reannounce(now machine.Time) {
+	r.tick(now)
+	r.refreshAt = min(r.refreshAt, max(r.now+settle, r.issuedAt+minIssue, r.quiet))
+}
+
 // Withdraw ends Announce.
 func (r *Router) Withdraw(now machine.Time, prefix wire.Name) {
 	r.tick(now)
@@ -182,7 +193,7 @@ func (r *Router) Receive(now machine.Time, id machine.FaceID, b []byte) {
 	f.owed += len(b)
 	n := f.linked
 	if n == nil {
-		if len(m.acks)+len(m.summaries)+len(m.adverts) > 0 {
+		if len(m.acks)+len(m.summaries)+len(m.adverts)+len(m.notices) > 0 {
 			r.drop(OneWay)
 		}
 		return
@@ -194,6 +205,9 @@ func (r *Router) Receive(now machine.Time, id machine.FaceID, b []byte) {
 		for ; len(list) > 0; list = list[4:] {
 			r.acknowledged(n, binary.BigEndian.Uint32(list))
 		}
+	}
+	for _, c := range m.notices {
+		r.noticed(n, c)
 	}
 	for _, c := range m.adverts {
 		r.accept(n, c)

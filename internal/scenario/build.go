@@ -7,7 +7,7 @@ import (
 )
 
 // worldKeys are the top-level keys that may differ by point.
-var worldKeys = []string{"topology", "workload", "faults", "limit"}
+var worldKeys = []string{"topology", "workload", "faults", "limit", "endpoints", "measure"}
 
 // Limits of one World, and of all worlds of a scenario together.
 const (
@@ -38,6 +38,8 @@ type pair struct {
 func (b *builder) build(root *value) {
 	top := b.d.section("", root)
 	b.topology(top)
+	b.endpoints(top)
+	b.measure(top)
 	b.workload(top)
 	if len(b.d.report.list) > 0 {
 		return // what follows would only repeat that
@@ -51,6 +53,9 @@ func (b *builder) build(root *value) {
 		if b.w.Limit > 0 && f.Start >= b.w.Limit {
 			b.d.fail(root.field("limit").at, "limit", ErrValue, "raise it, or let the flow start sooner", "flow %s starts at %v, when the run has ended", f.Name, f.Start)
 		}
+	}
+	if m := b.w.Measure; m.To > b.w.Limit && b.w.Limit > 0 {
+		b.d.fail(root.field("limit").at, "limit", ErrValue, "raise it, or measure less long", "the measurement ends at %v, when the run has ended", m.To)
 	}
 }
 

@@ -40,6 +40,13 @@ func (s *Scenario) head(r *report) {
 		}
 	}
 
+	s.Controls = texts(top, "cc", parseControl)
+	for i, name := range s.Controls {
+		if slices.Contains(s.Controls[:i], name) {
+			d.fail(s.root.field("cc").val.at, "cc", ErrDuplicate, "remove one", "%s is there twice", name)
+		}
+	}
+
 	s.Seeds = Seeds{First: 1, Count: 10}
 	seeds, _ := top.section("seeds")
 	read(seeds, "first", &s.Seeds.First, parseSeed)

@@ -1,11 +1,16 @@
 package scenario
 
-import "strings"
+import (
+	"math"
+	"strings"
+	"time"
+)
 
 // linkSpec is what the file says of both directions of a link so far: defaults first, then what is nearer to the link.
 type linkSpec struct {
 	ab, ba Direction
-	delay  [2]bool // whether a delay is given: 0 is one
+	delay  [2]bool          // whether a delay is given: 0 is one
+	hold   [2]time.Duration // the queue's capacity as a time; 0: it is given in packets or bytes
 }
 
 // defaultMTU is that of Ethernet.
@@ -26,16 +31,16 @@ func (l *linkSpec) read(s *section, key string) {
 
 // fields lays the keys of a link over l: for both directions, and then those under ab: and ba: for one.
 func (l *linkSpec) fields(s *section) {
-	if direction(s, &l.ab) {
+	if direction(s, &l.ab, &l.hold[0]) {
 		l.delay = [2]bool{true, true}
 	}
 	// The same keys over the other direction; what is wrong with them has been said.
 	quiet := *s.d
 	quiet.report = &report{}
-	direction(&section{d: &quiet, key: s.key, at: s.at, v: s.v}, &l.ba)
+	direction(&section{d: &quiet, key: s.key, at: s.at, v: s.v}, &l.ba, &l.hold[1])
 	for i, d := range []*Direction{&l.ab, &l.ba} {
 		if sub, ok := s.section([]string{"ab", "ba"}[i]); ok {
-			if direction(sub, d) {
+			if direction(sub, d, &l.hold[i]) {
 				l.delay[i] = true
 			}
 			sub.done()
@@ -44,14 +49,14 @@ func (l *linkSpec) fields(s *section) {
 }
 
 // direction lays the keys of one direction over d, and reports whether a delay is among them.
-func direction(s *section, d *Direction) (delay bool) {
+func direction(s *section, d *Direction, hold *time.Duration) (delay bool) {
 	read(s, "rate", &d.Rate, parseRate)
 	delay = read(s, "delay", &d.Delay, parseDuration)
 	read(s, "jitter", &d.Jitter, parseDuration)
 	read(s, "mtu", &d.MTU, integer(576, 65535))
 	var q queueSize
 	if read(s, "queue", &q, parseQueue) {
-		d.Packets, d.Bytes = q.packets, q.bytes
+		d.Packets, d.Bytes, *hold = q.packets, q.bytes, q.time
 	}
 	read(s, "discipline", &d.Discipline, oneOf(DropTail, CoDelMark, RED))
 	if red, ok := s.section("red"); ok {
@@ -84,7 +89,10 @@ func direction(s *section, d *Direction) (delay bool) {
 
 // complete checks a link that has all its layers.
 func (l *linkSpec) complete(d *decoder, at place, key, name string) {
-	for i, dir := range []Direction{l.ab, l.ba} {
+	for i, dir := range []*Direction{&l.ab, &l.ba} {
+		if l.hold[i] > 0 && dir.Rate > 0 { // what the link sends in that time, and two packets at least
+			dir.Bytes = max(int(math.Round(float64(dir.Rate/8*l.hold[i].Seconds()))), 2*dir.MTU)
+		}
 		way := []string{"ab", "ba"}[i]
 		lacks := func(what, example string) {
 			d.fail(at, key, ErrMissing, "add "+what+": "+example+" to it or to topology.link", "link %s (%s) has no %s", name, way, what)
@@ -107,11 +115,18 @@ func (l *linkSpec) complete(d *decoder, at place, key, name string) {
 	}
 }
 
-type queueSize struct{ packets, bytes int }
+type queueSize struct {
+	packets, bytes int
+	time           time.Duration
+}
 
-// parseQueue parses "1000 packets", "64 KiB", or both with a comma between.
+// parseQueue parses "1000 packets", "64 KiB", or both with a comma between; or "50ms", what the link sends in that time.
 func parseQueue(s string) (q queueSize, err error) {
-	const remedy = "write 1000 packets, or 64 KiB, or both with a comma between"
+	const remedy = "write 1000 packets, or 64 KiB, or both with a comma between; or 50ms"
+	if _, unit, ok := number(s); ok && timeUnits[unit] > 0 {
+		q.time, err = parsePositiveDuration(s)
+		return q, err
+	}
 	for part := range strings.SplitSeq(s, ",") {
 		part = strings.TrimSpace(part)
 		_, unit, ok := number(part)

@@ -61,6 +61,8 @@ type System struct {
 	Summary Summary   `json:"summary"`
 	Wire    WireBound `json:"wire_bound"`
 	Runs    []Run     `json:"runs"`
+	// Measured is how the figures of the runs spread, where flows were measured over a window: by the names of Run.Measured.
+	Measured map[string]Spread `json:"measured,omitempty"`
 }
 
 // WireBound is Bounds with the system's own headers charged: IP bytes per payload byte of first transmissions, Interests and
@@ -114,6 +116,8 @@ type Run struct {
 	WallSecond float64      `json:"wall_s,omitempty"` // not part of what must repeat
 	// Values are the metrics of this run alone, by name; −1: not known. Summarise sets them.
 	Values map[string]float64 `json:"values,omitempty"`
+	// Measured are the figures of a window, by name (measure.go); none where flows are timed to their end.
+	Measured map[string]float64 `json:"measured,omitempty"`
 }
 
 // FlowResult is one flow of one run. Times count from the flow's start. A flow that didn't end has T95 or T100 −1.
@@ -134,6 +138,24 @@ type FlowResult struct {
 	Series     []float64 `json:"series_mbps,omitempty"`
 	// Graph is where the flow's requests may go when discovery has ended; empty unless asked for.
 	Graph []Hop `json:"graph,omitempty"`
+	// Subflows are those of a flow that was measured over a window, in the order of its paths.
+	Subflows []Subflow `json:"subflows,omitempty"`
+	// Detections are what its congestion control took for shared bottlenecks, from the first verdict on: a new one for each change.
+	Detections []Detection `json:"detections,omitempty"`
+}
+
+// Subflow is one path of a measured flow.
+type Subflow struct {
+	Goodput float64 `json:"goodput_mbps"` // received over the window
+	Lost    int64   `json:"lost"`         // segments taken for lost, over the whole run
+	// Series is what it received in Mbit/s over the steps of the measurement, from the beginning of the run; kept of the first seed.
+	Series []float64 `json:"series_mbps,omitempty"`
+}
+
+// Detection is a verdict on shared bottlenecks: subflows with the same number share one.
+type Detection struct {
+	At     float64 `json:"at_s"`
+	Groups []int   `json:"groups"`
 }
 
 // Hop is one way on from a node for the requests of a flow.

@@ -17,7 +17,9 @@ type Scenario struct {
 	// Notes are assumptions and reconstructions ("[R] …"), to be printed with every table.
 	Notes   []string
 	Systems []string // at least one, of KnownSystems
-	Seeds   Seeds
+	// Controls are the congestion controllers with which each endpoint system is run; none: with its default.
+	Controls []string
+	Seeds    Seeds
 	// Series is the length of the steps of FlowResult.Series; 0: none asked for.
 	Series time.Duration
 	Paper  []PaperPoint
@@ -91,7 +93,8 @@ func (s *Scenario) Hash() string {
 		Seeds   Seeds
 		Series  time.Duration
 		Worlds  []World
-	}{SchemaVersion, s.Name, s.Systems, s.Seeds, s.Series, s.worlds})
+		CC      []string `json:",omitempty"`
+	}{SchemaVersion, s.Name, s.Systems, s.Seeds, s.Series, s.worlds, s.Controls})
 	if err != nil {
 		panic(err) // the loader lets no number in that JSON can't hold
 	}

@@ -58,14 +58,22 @@ func (r *Result) Table(w io.Writer) error {
 		fmt.Fprintf(b, ", time dilated by %g", m.Dilation)
 	}
 	fmt.Fprintln(b)
-	if m.Seeds > 1 {
+	windowed := r.Windowed()
+	switch {
+	case windowed && m.Seeds > 1:
+		fmt.Fprintln(b, "each figure is the mean over the seeds ± the standard deviation; – is not known")
+	case m.Seeds > 1:
 		fmt.Fprintln(b, "each figure is the median over the seeds, with its 95% confidence interval in brackets; – is not known")
 	}
 	for _, why := range m.Invalid {
 		fmt.Fprintf(b, "INVALID: %s\n", why)
 	}
 	for _, p := range r.Points {
-		p.table(b)
+		if windowed {
+			p.measuredTable(b)
+		} else {
+			p.table(b)
+		}
 	}
 	if len(m.Notes) > 0 {
 		fmt.Fprintln(b)

@@ -42,6 +42,8 @@ func (b *builder) flow(key string, v *value, f Flow, start func(group int) time.
 	read(s, "group", &f.Group, integer(0, maxFlows))
 	f.Start = start(f.Group)
 	read(s, "start", &f.Start, parseDuration)
+	read(s, "stop", &f.Stop, parsePositiveDuration)
+	read(s, "background", &f.Background, parseControl)
 	ok := b.end(s, "consumer", Consumer, &f.Consumer)
 	ok = b.end(s, "producer", Producer, &f.Producer) && ok
 	s.each("paths", func(key string, v *value) {
@@ -49,6 +51,9 @@ func (b *builder) flow(key string, v *value, f Flow, start func(group int) time.
 			f.Paths = append(f.Paths, path)
 		}
 	})
+	if ok {
+		s.each("moves", func(key string, v *value) { b.move(key, v, &f) })
+	}
 	s.done()
 	if ok {
 		b.addFlow(s, f)
@@ -122,9 +127,12 @@ func (b *builder) addFlow(s *section, f Flow) {
 	if b.full {
 		return
 	}
-	if f.Bytes == 0 {
+	if f.Bytes == 0 && b.w.Measure == (Measure{}) {
 		s.missing("size", "18 MB")
 		return
+	}
+	if f.Stop > 0 && f.Stop <= f.Start {
+		b.d.fail(s.at, s.key, ErrValue, "let it stop after its start", "it stops at %v and starts at %v", f.Stop, f.Start)
 	}
 	f.Name = cmp.Or(f.Name, b.w.Nodes[f.Consumer].Name+"-"+b.w.Nodes[f.Producer].Name)
 	if _, there := b.flows[f.Name]; there {

@@ -12,6 +12,8 @@ type World struct {
 	Faults []Fault
 	// Endpoints says how TCP, MPTCP and MPQUIC are set up.
 	Endpoints Endpoints `json:",omitzero"`
+	// Measure is the window over which flows that go on are measured; without one, flows are timed to their end.
+	Measure Measure `json:",omitzero"`
 	// Limit ends a run that doesn't end by itself, in simulated time; > 0.
 	Limit time.Duration
 }
@@ -97,14 +99,19 @@ type Flow struct {
 	Name     string // unique
 	Consumer int    // indices into World.Nodes
 	Producer int
-	Bytes    int64 // > 0
+	Bytes    int64 // 0: it goes on until Stop
 	Start    time.Duration
-	Group    int // flows of one group start together and are compared with each other (Jain's index)
+	Stop     time.Duration `json:",omitzero"` // 0: when its object is there, or at the limit
+	// Background names the congestion control of a flow that is plain TCP in every system; "": it is the system's.
+	Background string `json:",omitzero"`
+	Group      int    // flows of one group start together and are compared with each other (Jain's index)
 	// ChunkSize is the content of one Data packet, bytes; 0: the default of the system.
 	ChunkSize int
 	// Paths are routes that Oracle systems are given, each as indices into World.Links from consumer to producer; the first is
 	// the one that ECMP systems use. Empty: the runner computes them (the shortest, and the four next shortest).
 	Paths [][]int
+	// Moves are changes of these routes in the course of the run.
+	Moves []Move `json:",omitzero"`
 }
 
 // FaultKind says what goes wrong.

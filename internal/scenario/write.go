@@ -20,7 +20,12 @@ func Write(name, title, system string, seed uint64, notes []string, w *World) st
 			p("  - %q\n", n)
 		}
 	}
-	p("systems: [%s]\nseeds: {first: %d, count: 1}\nlimit: %s\n\ntopology:\n  nodes:\n", system, seed, duration(w.Limit))
+	system, control, _ := strings.Cut(system, ":")
+	p("systems: [%s]\n", system)
+	if control != "" {
+		p("cc: [%s]\n", control)
+	}
+	p("seeds: {first: %d, count: 1}\nlimit: %s\n%s\ntopology:\n  nodes:\n", seed, duration(w.Limit), w.settings())
 	for _, n := range w.Nodes {
 		mars := ""
 		if n.MARS {
@@ -39,13 +44,25 @@ func Write(name, title, system string, seed uint64, notes []string, w *World) st
 	}
 	p("\nworkload:\n  flows:\n")
 	for _, f := range w.Flows {
-		p("    - {name: %s, consumer: %s, producer: %s, size: %d B", f.Name, w.Nodes[f.Consumer].Name, w.Nodes[f.Producer].Name, f.Bytes)
+		p("    - {name: %s, consumer: %s, producer: %s", f.Name, w.Nodes[f.Consumer].Name, w.Nodes[f.Producer].Name)
+		if f.Bytes > 0 {
+			p(", size: %d B", f.Bytes)
+		}
 		if f.ChunkSize > 0 {
 			p(", chunk: %d B", f.ChunkSize)
 		}
 		p(", group: %d, start: %s", f.Group, duration(f.Start))
+		if f.Stop > 0 {
+			p(", stop: %s", duration(f.Stop))
+		}
+		if f.Background != "" {
+			p(", background: %s", f.Background)
+		}
 		if len(f.Paths) > 0 {
 			p(", paths: %s", w.routes(f.Paths))
+		}
+		if len(f.Moves) > 0 {
+			p(", moves: [%s]", w.movesText(f.Moves))
 		}
 		p("}\n")
 	}
@@ -92,13 +109,17 @@ func (d *Direction) text() string {
 func (w *World) routes(paths [][]int) string {
 	var all []string
 	for _, p := range paths {
-		var names []string
-		for _, l := range p {
-			names = append(names, w.Links[l].Name)
-		}
-		all = append(all, "["+strings.Join(names, ", ")+"]")
+		all = append(all, w.route(p))
 	}
 	return "[" + strings.Join(all, ", ") + "]"
+}
+
+func (w *World) route(path []int) string {
+	var names []string
+	for _, l := range path {
+		names = append(names, w.Links[l].Name)
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 func (w *World) faultText(f *Fault) string {

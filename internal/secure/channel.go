@@ -16,15 +16,21 @@ const (
 	patience    = 500 * machine.Millisecond
 	maxPatience = 16 * machine.Second
 
+	// renewPause is what lies between two handshakes that a peer has asked for.
+	renewPause = machine.Second
+
 	// keepAlive is how long nothing may leave before a ping does: the mappings of common NATs live for 30 s without
 	// traffic (RFC 4787 §4.3 wants 2 minutes).
 	keepAlive = 20 * machine.Second
 )
 
-// Contents of one byte are between the Guards: no packet of the Machine is so short.
+// Contents that begin so are between the Guards: no packet of the Machine does.
 const (
-	ping = 1 // to be answered
-	pong = 2
+	ping     = 1 // to be answered
+	pong     = 2
+	renew    = 3 // to the side that dialled: shake hands, there is a new certificate
+	refusal  = 4 // from the side that dialled: it parts, for the reason that follows a zero
+	privates = 4
 )
 
 // channel is what protects one face. The side that dialled begins every handshake.
@@ -50,7 +56,7 @@ type channel struct {
 	unanswered machine.Time          // first datagram after the last one heard; Never: all is answered
 	patience   machine.Time          // how long that may last
 	outbox     []byte                // the initiation to be sent
-	reply      byte                  // ping or pong to be sent; 0: none
+	reply      byte                  // ping, pong or renew to be sent; 0: none
 }
 
 // deadline is when the channel has something to do.

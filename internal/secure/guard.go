@@ -12,6 +12,7 @@ type Config struct {
 	Key         PrivateKey
 	Certificate []byte                              // ours, at most MaxCertificate bytes; may be empty
 	Admit       Admit                               // who may dial us; nil: nobody
+	Keep        Admit                               // of whom we dial, who may stay; nil: everybody
 	PSK         func(PublicKey) [32]byte            // preshared keys of peers, zero if none; nil: none
 	NewFace     func() (id machine.FaceID, ok bool) // deals identifiers of faces that peers make
 	Random      io.Reader                           // a cryptographic source
@@ -46,6 +47,7 @@ type Guard struct {
 	pending  map[uint32]*channel // handshakes that wait for a response, by our index
 	halfOpen []*session          // oldest first
 	outgoing []*channel          // those with something in outbox or reply
+	farewell []parting           // refusals, sealed
 	closed   []machine.FaceID
 	events   []Event
 	wake     machine.Time
@@ -94,7 +96,7 @@ const (
 	PeerUp      EventKind = iota // a face stands; Peer is who is there
 	PeerRefused                  // we refused Peer, for the reason Err
 	RefusedUs                    // Peer refused us, for the reason Err
-	PeerClosed                   // a face ended since its peer isn't admitted any more, for the reason Err
+	PeerClosed                   // Peer isn't welcome any more, for the reason Err: the face ended, or rests if we dialled
 )
 
 // Event is something for logs.
@@ -147,13 +149,10 @@ func (g *Guard) psk(k PublicKey) [32]byte {
 	return g.cfg.PSK(k)
 }
 
-// SetCertificate replaces ours: the next handshakes carry it.
-func (g *Guard) SetCertificate(c []byte) { g.cfg.Certificate = c }
-
 // Peer tells who is at the other end of a face that is up.
 func (g *Guard) Peer(face machine.FaceID) (Peer, bool) {
 	c := g.channels[face]
-	if c == nil || !c.up {
+	if c == nil || c.current == nil {
 		return Peer{}, false
 	}
 	return c.peer, true
@@ -190,13 +189,7 @@ func (g *Guard) end(c *channel) {
 	}
 	g.dialled = without(g.dialled, c)
 	g.outgoing = without(g.outgoing, c)
-	for _, s := range c.sessions() {
-		g.forget(s)
-	}
-	if c.hs != nil {
-		delete(g.pending, c.index)
-	}
-	c.current, c.previous, c.next, c.hs = nil, nil, nil, nil
+	g.rest(c)
 	if g.last == c {
 		g.last = nil
 	}
@@ -216,24 +209,6 @@ func without[T comparable](all []T, v T) []T {
 		}
 	}
 	return all
-}
-
-// Recheck asks Admit again about every peer that dialled us, and ends the faces of those that aren't welcome any more.
-// Call it when what Admit knows has changed, and when certificates may have expired.
-func (g *Guard) Recheck() {
-	for face, c := range g.channels {
-		if c.dialled || g.cfg.Admit == nil {
-			continue
-		}
-		peer, err := g.cfg.Admit(g.cfg.Wall(), c.peer.Key, c.proof)
-		if err == nil {
-			c.peer = peer
-			continue
-		}
-		g.tell(Event{PeerClosed, face, c.peer, err})
-		g.closed = append(g.closed, face)
-		g.end(c)
-	}
 }
 
 // Closed appends the faces that the Guard has ended since the last call.

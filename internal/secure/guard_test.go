@@ -352,29 +352,6 @@ func TestHalfOpen(t *testing.T) {
 	w.talk()
 }
 
-func TestRecheck(t *testing.T) {
-	w := newWorld(t)
-	w.dial()
-	w.run(3 * w.latency)
-	w.talk()
-	w.b.guard.Events(nil)
-	w.b.guard.Recheck()
-	w.talk()
-	w.b.guard.cfg.Admit = func(int64, PublicKey, []byte) (Peer, error) { return Peer{}, &Refusal{"revoked"} }
-	w.b.guard.Recheck()
-	if closed := w.b.guard.Closed(nil); len(closed) != 1 || closed[0] != w.b.up[0] {
-		t.Errorf("closed are %v", closed)
-	}
-	if e := w.b.guard.Events(nil); len(e) != 1 || e[0].Kind != PeerClosed {
-		t.Errorf("events %v", e)
-	}
-	w.send(w.a, 1, "hello?")
-	w.run(2 * machine.Second)
-	if e := w.a.guard.Events(nil); len(w.b.up) != 1 || len(e) == 0 || e[len(e)-1].Kind != RefusedUs {
-		t.Errorf("a hears %v", e)
-	}
-}
-
 func TestPadding(t *testing.T) {
 	w := newWorld(t)
 	w.a.cfg.Padding = 64

@@ -101,6 +101,12 @@ func (k PublicKey) String() string {
 // MarshalText is String, for YAML and JSON.
 func (k PublicKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// UnmarshalText reads what MarshalText writes, not no key.
+func (k *PublicKey) UnmarshalText(text []byte) (err error) {
+	*k, err = ParsePublicKey(string(text))
+	return err
+}
+
 // exchange is the X25519 public key that belongs to k.
 func (k PublicKey) exchange() ([]byte, error) {
 	p, err := new(edwards25519.Point).SetBytes(k[:])

@@ -8,6 +8,8 @@ type Peer struct {
 	Name string // for people; "": the key is all we know
 	// Announce bounds the prefixes that the peer may announce; nil: all.
 	Announce []wire.Name
+	// Leaf: the peer may not forward for others.
+	Leaf bool
 	// Expires is when that ends, seconds since 1970; 0: never.
 	Expires int64
 }

@@ -55,6 +55,10 @@ func (g *Guard) receiveSession(now machine.Time, datagram, dst []byte) machine.A
 	}
 	c := s.channel
 	up := false
+	if s == c.next && len(plain) > len(dst) && plain[len(dst)] == refusal {
+		g.refused(c, plain[len(dst):])
+		return machine.Arrival{}
+	}
 	if s == c.next {
 		var ok bool
 		if up, ok = g.confirm(c); !ok {
@@ -64,10 +68,8 @@ func (g *Guard) receiveSession(now machine.Time, datagram, dst []byte) machine.A
 	c.heard()
 	a := machine.Arrival{Face: c.face, Up: up, Newest: newest && s == c.current}
 	content := plain[len(dst):]
-	if len(content) == 1 {
-		if content[0] == ping {
-			g.say(c, pong)
-		}
+	if len(content) > 0 && content[0] != 0 && content[0] <= privates {
+		g.private(now, c, content)
 		return a
 	}
 	if g.cfg.Padding > 0 || len(content) > 0 && content[len(content)-1] == 0 {
@@ -256,6 +258,7 @@ func (g *Guard) receiveResponse(now machine.Time, datagram []byte) machine.Arriv
 	c.hs, c.pause = nil, firstRetry
 	c.heard()
 	if a.cipher == 0 {
+		g.rest(c) // the peer has ended them, or should
 		c.retry, c.pause = now+refusedFor, refusedFor
 		g.wake = min(g.wake, c.retry)
 		g.tell(Event{RefusedUs, c.face, c.peer, &Refusal{printable(a.reason)}})
@@ -267,6 +270,14 @@ func (g *Guard) receiveResponse(now machine.Time, datagram []byte) machine.Arriv
 	}
 	g.byIndex[index] = s
 	g.install(c, s)
+	c.proof = a.certificate
+	if err := g.keep(c); err != nil {
+		g.tell(Event{PeerRefused, c.face, c.peer, err})
+		g.part(c, err)
+		c.retry, c.pause = now+refusedFor, refusedFor
+		g.wake = min(g.wake, c.retry)
+		return machine.Arrival{}
+	}
 	c.retry, c.sent = machine.Never, now
 	g.wake = min(g.wake, c.deadline())
 	g.say(c, pong) // so that the peer uses the session too
@@ -276,6 +287,18 @@ func (g *Guard) receiveResponse(now machine.Time, datagram []byte) machine.Arriv
 		g.tell(Event{PeerUp, c.face, c.peer, nil})
 	}
 	return machine.Arrival{Face: c.face, Up: up}
+}
+
+// keep judges the peer of a channel that we dialled by what it has just shown.
+func (g *Guard) keep(c *channel) error {
+	if g.cfg.Keep == nil {
+		return nil
+	}
+	peer, err := g.cfg.Keep(g.cfg.Wall(), c.peer.Key, c.proof)
+	if err == nil {
+		c.peer = peer
+	}
+	return err
 }
 
 // printable makes a peer's text fit for a log.

@@ -22,7 +22,7 @@ const (
 //	offset  bytes  content
 //	0       1      4
 //	1       3      the receiver's index of the session
-//	5       4      low 32 bits of the counter of datagrams in this direction
+//	4       4      low 32 bits of the counter of datagrams in this direction
 //	8       …      ciphertext and 16 bytes of tag; header and counter are authenticated
 const (
 	headerLen = 8

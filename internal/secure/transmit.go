@@ -98,6 +98,11 @@ func (g *Guard) send(c *channel) {
 // Transmit writes the Guard's next own datagram into buf, which must have 1,200 bytes, and tells by which face it is to
 // leave. 0: there is none.
 func (g *Guard) Transmit(now machine.Time, buf []byte) (face machine.FaceID, n int) {
+	if len(g.farewell) > 0 {
+		p := g.farewell[0]
+		g.farewell = g.farewell[1:]
+		return p.face, copy(buf, p.datagram)
+	}
 	for len(g.outgoing) > 0 {
 		c := g.outgoing[0]
 		switch {

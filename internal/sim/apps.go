@@ -36,13 +36,15 @@ type flow struct {
 	series     []float64                // bytes per step
 	then       []func(now machine.Time) // to do when discovery has ended
 	graph      []scenario.Hop
-	follow     func() // fills graph, if that was asked for
+	follow     func()    // fills graph, if that was asked for
+	measured   *measured // nil: it isn't measured over a window
+	stopped    bool      // by the plan
 
 	id fetch.ID
 }
 
 // over tells whether nothing more will happen.
-func (f *flow) over() bool { return f.t100 >= 0 || f.failed != nil }
+func (f *flow) over() bool { return f.t100 >= 0 || f.failed != nil || f.stopped }
 
 // got counts verified bytes.
 func (f *flow) got(now machine.Time, n int, step machine.Time) {

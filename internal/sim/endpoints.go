@@ -19,6 +19,8 @@ const (
 	hashed exposure = iota
 	// oracle gives the hosts one subflow for each way that leaves the consumer by a link of its own.
 	oracle
+	// single is hashed with one route, whatever the transport could do.
+	single
 )
 
 // endpoints says what the hosts of a system run, and over which routes.
@@ -43,14 +45,31 @@ func (s *system) transport(w *scenario.World, opt Options) (*endpoint.Transport,
 	if err != nil {
 		return nil, err
 	}
+	quic := s.endpoints.protocol == endpoint.MPQUIC
+	assigned := quic && s.endpoints.expose != single && s.controller == "" && opt.Control == ""
 	t := &endpoint.Transport{
 		Protocol: s.endpoints.protocol, Control: control, ECN: w.Endpoints.ECN, Buffer: w.Endpoints.Buffer,
-		Pace: control.Name == "bbr" || w.Endpoints.Pace,
+		Pace:       control.Name == "bbr" || w.Endpoints.Pace || quic && !assigned, // RFC 9002 §7.7 wants it; mp-quic had none
+		Assignment: assigned,
 	}
 	if t.Scheduler, err = endpoint.LookupScheduler(s.scheduler(w)); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+// of is the system that a flow runs, and its transport, where t is that of the system's own flows.
+func (s *system) of(f *scenario.Flow, t *endpoint.Transport) (*system, *endpoint.Transport, error) {
+	if f.Background == "" {
+		return s, t, nil
+	}
+	control, err := cc.Lookup(f.Background)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := *t
+	own.Protocol, own.Control, own.Pace, own.Assignment = endpoint.TCP, control, control.Name == "bbr", false
+	return &system{routers: true, endpoints: &endpoints{endpoint.TCP, hashed}}, &own, nil
 }
 
 // scheduler is that of the world, else the one that people have who choose none.
@@ -77,7 +96,7 @@ func (b *builder) addEndHost(i int, h *host, seed uint64) {
 	e := &endHost{step: b.opt.Series}
 	e.host = endpoint.New(endpoint.Config{Seed: seed, Size: func(object uint64) int64 {
 		if object < uint64(len(b.w.Flows)) && b.w.Flows[object].Producer == i {
-			return b.w.Flows[object].Bytes
+			return objectSize(&b.w.Flows[object])
 		}
 		return 0
 	}})
@@ -111,15 +130,25 @@ func (b *builder) addEndFlows() error {
 	}
 	for i := range b.w.Flows {
 		sf := &b.w.Flows[i]
-		f := &flow{name: sf.Name, group: sf.Group, size: sf.Bytes, start: machine.Time(sf.Start), t95: -1, t100: -1, discovered: -1}
+		f := &flow{name: sf.Name, group: sf.Group, size: objectSize(sf), start: machine.Time(sf.Start), t95: -1, t100: -1, discovered: -1}
+		system, t, err := b.system.of(sf, t)
+		if err != nil {
+			return err
+		}
 		r := endpoint.Request{Object: uint64(i), Transport: t}
 		consumer, producer := b.ends[sf.Consumer], b.ends[sf.Producer]
-		for _, route := range b.system.routes(b.g, sf, b.seed) {
+		k := &measured{consumer: consumer, producer: producer}
+		for _, route := range system.routes(b.g, sf, b.seed) {
 			c, p := b.addRoutedFaces(sf, route, t.Protocol)
-			r.Faces = append(r.Faces, c)
+			k.down, k.up = append(k.down, c), append(k.up, p)
 			producer.host.Listen(p, t)
 		}
+		r.Faces = k.down
 		f.paths = len(r.Faces)
+		b.move(sf, k)
+		if b.w.Measure != (scenario.Measure{}) {
+			b.observe(f, k)
+		}
 		f.follow = func() {
 			s := producer.host.Served(r.Object)
 			f.requests, f.resent = s.Segments, s.Resent
@@ -128,7 +157,14 @@ func (b *builder) addEndFlows() error {
 		b.net.at(f.start, func(now machine.Time) {
 			f.discovered = now
 			consumer.flows = append(consumer.flows, f)
-			consumer.host.Fetch(now, r)
+			id := consumer.host.Fetch(now, r)
+			if sf.Stop > 0 {
+				b.net.at(machine.Time(sf.Stop), func(now machine.Time) {
+					f.stopped = true
+					consumer.host.Abort(now, id)
+					b.net.pump(sf.Consumer)
+				})
+			}
 			for _, do := range f.then {
 				do(now)
 			}
@@ -142,6 +178,16 @@ func (b *builder) addEndFlows() error {
 // know the way to, and no others do.
 func (b *builder) addRoutedFaces(sf *scenario.Flow, route []int, p endpoint.Protocol) (consumer, producer machine.FaceID) {
 	up, down := b.newAddress(sf.Producer), b.newAddress(sf.Consumer) // where packets of the consumer go, and the producer's
+	b.lay(sf, route, up, down)
+	consumer = machine.FaceID(len(b.net.hosts[sf.Consumer].ports) + 1)
+	producer = machine.FaceID(len(b.net.hosts[sf.Producer].ports) + 1)
+	b.addEndFace(sf.Consumer, route[0], up, producer, p)
+	b.addEndFace(sf.Producer, route[len(route)-1], down, consumer, p)
+	return consumer, producer
+}
+
+// lay tells the routers along a route the ways to the addresses of its ends.
+func (b *builder) lay(sf *scenario.Flow, route []int, up, down int32) {
 	at := sf.Consumer
 	for _, l := range route {
 		next := b.g.peer(l, at)
@@ -153,11 +199,6 @@ func (b *builder) addRoutedFaces(sf *scenario.Flow, route []int, p endpoint.Prot
 		}
 		at = next
 	}
-	consumer = machine.FaceID(len(b.net.hosts[sf.Consumer].ports) + 1)
-	producer = machine.FaceID(len(b.net.hosts[sf.Producer].ports) + 1)
-	b.addEndFace(sf.Consumer, route[0], up, producer, p)
-	b.addEndFace(sf.Producer, route[len(route)-1], down, consumer, p)
-	return consumer, producer
 }
 
 func (b *builder) newAddress(host int) int32 {
@@ -193,7 +234,7 @@ func (s *system) routes(g *graph, f *scenario.Flow, seed uint64) [][]int {
 	}
 	equal := g.equal(f.Consumer, f.Producer)
 	n := 1
-	if s.endpoints.protocol != endpoint.TCP {
+	if s.endpoints.protocol != endpoint.TCP && s.endpoints.expose != single {
 		n = min(len(equal), maxSubflows)
 	}
 	var all [][]int

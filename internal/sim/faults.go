@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 
+	"mars/internal/channel"
 	"mars/internal/forward"
 	"mars/internal/machine"
 	"mars/internal/node"
@@ -91,10 +92,10 @@ func (w *world) inflict(now machine.Time, f *scenario.Fault) func(now machine.Ti
 		return func(machine.Time) { l.deaf = false }
 	case scenario.SetBurst:
 		both(func(l *link, _ *scenario.Direction) {
-			l.burst = burst{enter: newChance(burstEnter), leave: newChance(burstLeave), loss: newChance(f.Value)}
+			l.burst = channel.FaultBurst(f.Value)
 		})
 		return func(machine.Time) {
-			both(func(l *link, d *scenario.Direction) { l.burst = newBurst(d) })
+			both(func(l *link, d *scenario.Direction) { l.burst = channel.NewBurst(d.Loss) })
 		}
 	case scenario.Reorder, scenario.Duplicate, scenario.Corrupt, scenario.SetMTU, scenario.Stale:
 		both(func(l *link, _ *scenario.Direction) { w.net.mischief(l).begin(f) })
@@ -108,9 +109,9 @@ func (w *world) inflict(now machine.Time, f *scenario.Fault) func(now machine.Ti
 		both(func(l *link, _ *scenario.Direction) { l.delay = machine.Time(f.Value * 1e9) })
 		return func(machine.Time) { both(func(l *link, d *scenario.Direction) { l.delay = machine.Time(d.Delay) }) }
 	case scenario.SetLoss:
-		both(func(l *link, _ *scenario.Direction) { l.loss = newChance(f.Value) })
+		both(func(l *link, _ *scenario.Direction) { l.loss = channel.NewChance(f.Value) })
 		return func(machine.Time) {
-			both(func(l *link, d *scenario.Direction) { l.loss = newChance(d.Loss.Random) })
+			both(func(l *link, d *scenario.Direction) { l.loss = channel.NewChance(d.Loss.Random) })
 		}
 	}
 	panic("sim: unknown fault " + string(f.Kind))

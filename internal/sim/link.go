@@ -3,6 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 
+	"mars/internal/channel"
 	"mars/internal/machine"
 	"mars/internal/scenario"
 )
@@ -42,15 +43,15 @@ type link struct {
 	capacity  uint32       // packets that wait or are being sent
 	byteLimit int
 
-	loss     chance
-	burst    burst
+	loss     channel.Chance
+	burst    channel.Burst
 	hole     bool // silent blackhole
 	down     bool
 	deaf     bool       // the other end hears nothing
 	mischief *mischief  // nil: packets come as they were sent
 	random   *rand.Rand // of losses
 	jitterOf *rand.Rand
-	mark     marker // nil: drop-tail
+	mark     channel.Marker // nil: drop-tail
 
 	bytes, packets, taken, drops, losses, marks int64
 }
@@ -58,53 +59,20 @@ type link struct {
 // rateShift is the fixed point of perByte.
 const rateShift = 16
 
-// marker decides which packets get a congestion mark.
-type marker interface {
-	// marks tells whether the packet is marked: it comes at now, finds queued packets before it, and begins to be sent at out.
-	marks(now, out machine.Time, queued int) bool
-}
-
-// burst is the Gilbert loss model: in the bad state packets are lost with a chance of their own.
-type burst struct {
-	enter, leave, loss chance
-	bad                bool
-}
-
-func newBurst(d *scenario.Direction) burst {
-	return burst{enter: newChance(d.Loss.BurstEnter), leave: newChance(d.Loss.BurstLeave), loss: newChance(d.Loss.BurstLoss)}
-}
-
-func (b *burst) loses(r *rand.Rand) bool {
-	if b.enter == 0 {
-		return false
-	}
-	if b.bad {
-		b.bad = !b.leave.hits(r)
-	} else {
-		b.bad = b.enter.hits(r)
-	}
-	return b.bad && b.loss.hits(r)
-}
-
 // newLink makes one direction of a scenario link; its random streams are named after the link and the direction.
 func newLink(id, to int32, name string, d *scenario.Direction, seed uint64) link {
 	l := link{
 		id: id, to: to, name: name, ring: make([]packet, 16),
 		delay: machine.Time(d.Delay), jitter: machine.Time(d.Jitter), byteLimit: d.Bytes, capacity: uint32(d.Packets),
-		random: stream(seed, "link:"+name),
+		random: channel.Stream(seed, "link:"+name),
 	}
 	l.setRate(d.Rate)
-	l.loss = newChance(d.Loss.Random)
-	l.burst = newBurst(d)
+	l.loss = channel.NewChance(d.Loss.Random)
+	l.burst = channel.NewBurst(d.Loss)
 	if l.jitter > 0 {
-		l.jitterOf = stream(seed, "jitter:"+name)
+		l.jitterOf = channel.Stream(seed, "jitter:"+name)
 	}
-	switch d.Discipline {
-	case scenario.CoDelMark:
-		l.mark = &codel{target: codelTarget, interval: codelInterval}
-	case scenario.RED:
-		l.mark = newRED(d, stream(seed, "red:"+name))
-	}
+	l.mark = channel.NewMarker(d, seed, name)
 	if l.capacity == 0 {
 		l.capacity = 1 << 30
 	}
@@ -141,7 +109,7 @@ func (l *link) send(now machine.Time, p packet) bool {
 		return false
 	}
 	out := max(now, l.busy)
-	if l.mark != nil && p.ecn != machine.NotECT && l.mark.marks(now, out, int(queued)) {
+	if l.mark != nil && p.ecn != machine.NotECT && l.mark.Marks(now, out, int(queued)) {
 		p.ecn = machine.CE
 		l.marks++
 	}
@@ -153,8 +121,8 @@ func (l *link) send(now machine.Time, p packet) bool {
 	}
 	l.lastOut = max(l.lastOut, p.arrive)
 	p.arrive = l.lastOut // a delay that shrinks doesn't reorder
-	p.lost = l.loss.hits(l.random)
-	p.lost = l.burst.loses(l.random) || p.lost || l.hole || l.deaf
+	p.lost = l.loss.Hits(l.random)
+	p.lost = l.burst.Loses(l.random) || p.lost || l.hole || l.deaf
 	if int(l.n) == len(l.ring) {
 		l.grow()
 	}

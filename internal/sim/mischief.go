@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"math/rand/v2"
 
+	"mars/internal/channel"
 	"mars/internal/machine"
 	"mars/internal/scenario"
 	"mars/internal/wire"
@@ -12,19 +13,15 @@ import (
 // What faults do to packets beside losing them. It happens where they arrive, so that the link's queue and its order stay what
 // they are; what is held back waits in a heap of the network's own.
 const (
-	maxHeld   = 200 * machine.Millisecond // a reordered packet
-	maxEcho   = 20 * machine.Millisecond  // the second of two
-	smallest  = 400                       // bytes of a datagram that may be corrupted: it is Data, whose tail is content and its signature
-	burstMean = 10                        // packets
-	// A burst begins so often that a tenth of the packets meet one.
-	burstLeave = 1.0 / burstMean
-	burstEnter = burstLeave / 9
+	maxHeld  = 200 * machine.Millisecond // a reordered packet
+	maxEcho  = 20 * machine.Millisecond  // the second of two
+	smallest = 400                       // bytes of a datagram that may be corrupted: it is Data, whose tail is content and its signature
 )
 
 // mischief is what goes wrong on one direction of a link.
 type mischief struct {
 	random                      *rand.Rand
-	reorder, duplicate, corrupt chance
+	reorder, duplicate, corrupt channel.Chance
 	mtu                         int32 // 0: the link's
 	stale                       bool
 	feedback                    wire.Feedback // the first since it is stale
@@ -34,7 +31,7 @@ type mischief struct {
 // mischief returns the link's, made when first asked for.
 func (n *network) mischief(l *link) *mischief {
 	if l.mischief == nil {
-		l.mischief = &mischief{random: stream(n.seed, "mischief:"+l.name)}
+		l.mischief = &mischief{random: channel.Stream(n.seed, "mischief:"+l.name)}
 	}
 	return l.mischief
 }
@@ -42,11 +39,11 @@ func (n *network) mischief(l *link) *mischief {
 func (m *mischief) begin(f *scenario.Fault) {
 	switch f.Kind {
 	case scenario.Reorder:
-		m.reorder = newChance(f.Value)
+		m.reorder = channel.NewChance(f.Value)
 	case scenario.Duplicate:
-		m.duplicate = newChance(f.Value)
+		m.duplicate = channel.NewChance(f.Value)
 	case scenario.Corrupt:
-		m.corrupt = newChance(f.Value)
+		m.corrupt = channel.NewChance(f.Value)
 	case scenario.SetMTU:
 		m.mtu = int32(f.Value)
 	case scenario.Stale:
@@ -79,19 +76,19 @@ func (n *network) meddle(l *link, p *packet) bool {
 	}
 	size := int(p.size) - int(p.header)
 	data := n.bufs.flat(p.buf, size)
-	if size >= smallest && m.corrupt.hits(m.random) {
+	if size >= smallest && m.corrupt.Hits(m.random) {
 		data[size*3/4+m.random.IntN(size/4)] ^= byte(1 + m.random.IntN(255))
 	}
 	if m.stale {
 		m.age(p, data)
 	}
-	if m.duplicate.hits(m.random) {
+	if m.duplicate.Hits(m.random) {
 		again := *p
 		again.buf = n.bufs.get()
 		copy(n.bufs.bytes(again.buf), data[:size])
 		n.hold(l, again, machine.Time(m.random.Int64N(int64(maxEcho))))
 	}
-	if m.reorder.hits(m.random) {
+	if m.reorder.Hits(m.random) {
 		n.hold(l, *p, machine.Time(m.random.Int64N(int64(maxHeld))))
 		return false
 	}
@@ -169,7 +166,7 @@ func (w *world) heal(now machine.Time) {
 		down := w.net.links[2*i].down || w.excluded(i)
 		for way, d := range [2]*scenario.Direction{&w.w.Links[i].AB, &w.w.Links[i].BA} {
 			l := &w.net.links[2*i+way]
-			l.hole, l.down, l.deaf, l.mischief, l.loss, l.burst = false, false, false, nil, 0, burst{}
+			l.hole, l.down, l.deaf, l.mischief, l.loss, l.burst = false, false, false, nil, 0, channel.Burst{}
 			l.changeRate(now, d.Rate)
 			l.delay = machine.Time(d.Delay)
 			w.rearm(l)

@@ -104,6 +104,12 @@ func (w *world) result(opt Options) scenario.Run {
 			f.follow()
 		}
 		r.Flows = append(r.Flows, f.result(opt))
+		if f.measured != nil {
+			f.measured.result(&w.w.Measure, &r.Flows[len(r.Flows)-1])
+		}
+	}
+	if w.w.Measure != (scenario.Measure{}) {
+		r.Measured = w.w.Measured(&r)
 	}
 	return r
 }

@@ -16,6 +16,7 @@ import (
 // StudyOptions say which part of a scenario is run, and how.
 type StudyOptions struct {
 	Systems []string           // nil: those of the scenario that can be simulated
+	Control []string           // congestion controllers of endpoint systems that name none; nil: those of the scenario
 	Seeds   scenario.Seeds     // Count 0: those of the scenario
 	Points  map[string]float64 // parameters that a point must have; nil: all points
 	// Keep tells which points are run; nil: all.
@@ -26,7 +27,11 @@ type StudyOptions struct {
 	Traced func(point int, system string, seed uint64) (Options, error)
 	// Progress is told how many runs there are before the first, and of every run that has ended; nil: nobody is.
 	Progress func(done, total int)
-	Clock    func() float64 // wall clock in seconds; nil: runs aren't timed
+	// Earlier returns a run that was made before and needn't be made again; nil: none was.
+	Earlier func(params map[string]float64, system string, seed uint64) (scenario.Run, bool)
+	// Made is told of every run that was made now, never twice at once; nil: nobody is.
+	Made  func(params map[string]float64, system string, seed uint64, run scenario.Run) error
+	Clock func() float64 // wall clock in seconds; nil: runs aren't timed
 }
 
 // ErrNothing is returned when nothing is left to run.
@@ -47,6 +52,12 @@ func Study(ctx context.Context, s *scenario.Scenario, opt StudyOptions) (*scenar
 	}
 	names, missing, err := chooseSystems(s, opt.Systems)
 	if err != nil {
+		return nil, err
+	}
+	if opt.Control == nil {
+		opt.Control = s.Controls
+	}
+	if names, err = controlled(names, opt.Control); err != nil {
 		return nil, err
 	}
 	seeds := opt.Seeds
@@ -119,6 +130,27 @@ func chooseSystems(s *scenario.Scenario, asked []string) (names, missing []strin
 	return names, missing, nil
 }
 
+// controlled gives each endpoint system that names no congestion controller each of some.
+func controlled(names, controls []string) (all []string, err error) {
+	for _, name := range names {
+		s, err := findSystem(name)
+		if err != nil {
+			return nil, err
+		}
+		if s.endpoints == nil || s.controller != "" || len(controls) == 0 {
+			all = append(all, name)
+			continue
+		}
+		for _, c := range controls {
+			if _, err := findSystem(name + ":" + c); err != nil {
+				return nil, err
+			}
+			all = append(all, name+":"+c)
+		}
+	}
+	return all, nil
+}
+
 // job is one run and where its result goes.
 type job struct {
 	point  int
@@ -129,9 +161,17 @@ type job struct {
 // runAll plays all runs, several at once, each in a world of its own.
 func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, names []string, seeds scenario.Seeds, opt StudyOptions) error {
 	var jobs []job
+	made := 0
 	for p := range worlds {
 		for i := range seeds.Count {
 			for s := range names {
+				if opt.Earlier != nil {
+					if run, ok := opt.Earlier(r.Points[p].Params, names[s], seeds.First+uint64(i)); ok {
+						r.Points[p].Systems[s].Runs[i] = run
+						made++
+						continue
+					}
+				}
 				jobs = append(jobs, job{p, s, i})
 			}
 		}
@@ -144,11 +184,11 @@ func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, na
 		wait  sync.WaitGroup
 		mutex sync.Mutex
 		next  int
-		ended int
+		ended = made
 		first error
 	)
 	if opt.Progress != nil {
-		opt.Progress(0, len(jobs))
+		opt.Progress(made, made+len(jobs))
 	}
 	for range min(workers, len(jobs)) {
 		wait.Go(func() {
@@ -167,9 +207,12 @@ func runAll(ctx context.Context, worlds []scenario.World, r *scenario.Result, na
 					first = fmt.Errorf("%s, seed %d: %w", names[j.system], seeds.First+uint64(j.index), err)
 				}
 				r.Points[j.point].Systems[j.system].Runs[j.index] = run
+				if err == nil && opt.Made != nil && first == nil {
+					first = opt.Made(r.Points[j.point].Params, names[j.system], run.Seed, run)
+				}
 				ended++
 				if opt.Progress != nil {
-					opt.Progress(ended, len(jobs))
+					opt.Progress(ended, made+len(jobs))
 				}
 				mutex.Unlock()
 			}
@@ -195,6 +238,13 @@ func runOne(w *scenario.World, system string, seed uint64, point int, opt StudyO
 		began = opt.Clock()
 	}
 	run, err := Run(w, system, seed, o)
+	if seed != opt.Seeds.First {
+		for i := range run.Flows {
+			for k := range run.Flows[i].Subflows {
+				run.Flows[i].Subflows[k].Series = nil
+			}
+		}
+	}
 	if c, ok := o.Trace.(io.Closer); ok && opt.Traced != nil {
 		err = errors.Join(err, c.Close())
 	}

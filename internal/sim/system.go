@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mars/cc"
+	"mars/internal/channel"
 	"mars/internal/endpoint"
 	"mars/internal/fetch"
 	"mars/internal/foreign"
@@ -61,7 +62,13 @@ var systems = []system{
 	{name: "TCP", routers: true, endpoints: &endpoints{endpoint.TCP, hashed}},
 	{name: "MPTCP-ECMP", routers: true, endpoints: &endpoints{endpoint.MPTCP, hashed}},
 	{name: "MPTCP-Oracle", routers: true, endpoints: &endpoints{endpoint.MPTCP, oracle}},
+	{name: "QUIC", routers: true, endpoints: &endpoints{endpoint.MPQUIC, single}},
+	{name: "MPQUIC-ECMP", routers: true, endpoints: &endpoints{endpoint.MPQUIC, hashed}, note: assignmentNote},
+	{name: "MPQUIC-Oracle", routers: true, endpoints: &endpoints{endpoint.MPQUIC, oracle}, note: assignmentNote},
 }
+
+const assignmentNote = "[R] MPQUIC without the name of a controller has those of mp-quic: CUBIC on the first path, OLIA on the others, " +
+	"each as two connections (docs/mpquic.md)."
 
 // Systems are the names of the systems that can be simulated.
 func Systems() []string {
@@ -93,7 +100,7 @@ func findSystem(name string) (*system, error) {
 			if err != nil {
 				return nil, err
 			}
-			s.name, s.controller = name, control
+			s.name, s.controller, s.note = name, control, ""
 			if algorithm.Reconstruction != "" {
 				s.note = "[R] " + control + " is a reconstruction: " + algorithm.Reconstruction + " (docs/controllers.md)."
 			}
@@ -108,6 +115,9 @@ const defaultChunk = wire.ChunkSize
 
 // build makes the network of one run.
 func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, error) {
+	if s.endpoints == nil && (w.Measure != (scenario.Measure{}) || slices.ContainsFunc(w.Flows, goesOn)) {
+		return nil, fmt.Errorf("%s fetches whole objects: flows without a size, with a stop or of the background, and measure, are for TCP and its like", s.name)
+	}
 	b := &builder{world: world{w: w, system: s}, g: newGraph(w), opt: opt, seed: seed}
 	b.net.seed = seed
 	b.addLinks()
@@ -136,6 +146,11 @@ func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, err
 	}
 	b.net.seal(mtu)
 	return &b.world, nil
+}
+
+// goesOn tells whether a flow isn't over when an object is whole, or isn't the system's.
+func goesOn(f scenario.Flow) bool {
+	return f.Bytes == 0 || f.Stop > 0 || f.Background != "" || len(f.Moves) > 0
 }
 
 // world is a network with what its hosts run.
@@ -180,7 +195,7 @@ func (b *builder) plain(i int) bool {
 func (b *builder) addHost(i int) {
 	n := &b.w.Nodes[i]
 	h := host{name: n.Name}
-	random := stream(b.seed, "node:"+n.Name)
+	random := channel.Stream(b.seed, "node:"+n.Name)
 	id := random.Uint64()
 	b.ids = append(b.ids, id)
 	b.nodes, b.consumers, b.producers = append(b.nodes, nil), append(b.consumers, nil), append(b.producers, nil)

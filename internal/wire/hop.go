@@ -9,6 +9,7 @@ const (
 	typeLabel       = 908
 	typePathTag     = 912
 	typeSizeHint    = 916
+	typeBad         = 920
 
 	feedbackLen       = 24
 	feedbackDepartLen = 28
@@ -93,6 +94,11 @@ func (p *Packet) takeHop(typ uint64, v []byte) error {
 		if p.SizeHint, ok = Natural(v); !ok {
 			return ErrNumber
 		}
+	case typeBad:
+		if len(v) != 0 {
+			return ErrLength
+		}
+		p.Bad = true
 	}
 	return nil
 }
@@ -130,6 +136,9 @@ func (p *Packet) appendHop(dst []byte) []byte {
 	if p.SizeHint != 0 {
 		dst = AppendNaturalTLV(dst, typeSizeHint, p.SizeHint)
 	}
+	if p.Bad {
+		dst = AppendTL(dst, typeBad, 0)
+	}
 	return dst
 }
 
@@ -151,6 +160,9 @@ func (p *Packet) hopLen() int {
 	}
 	if p.SizeHint != 0 {
 		n += tl + NaturalLen(p.SizeHint)
+	}
+	if p.Bad {
+		n += tl
 	}
 	return n
 }

@@ -9,7 +9,7 @@ import (
 
 // Every field of ours by hand from docs/protocol.md, "Hop header", on an idle packet.
 const hopHex = `
-	64 49
+	64 4d
 	fd0384 1c                   # feedback
 	  00000001 000003e8 00002710  #   Interest queue: 1 of 1000, 10 ms
 	  00000002 00000400 00004e20  #   Data queue: 2 of 1024, 20 ms
@@ -18,7 +18,8 @@ const hopHex = `
 	fd038c 12                   # label
 	  01020304 00000007 0003 1122334455667788
 	fd0390 04 cafebabe          # path tag
-	fd0394 02 1f40              # size hint 8000`
+	fd0394 02 1f40              # size hint 8000
+	fd0398 00                   # bad`
 
 func TestHopGolden(t *testing.T) {
 	b := unhex(t, hopHex)
@@ -33,7 +34,7 @@ func TestHopGolden(t *testing.T) {
 		},
 		HasFeedback: true, Convergence: Convergence{Node: true}, HasConvergence: true,
 		Label: Label{Boot: 0x01020304, Epoch: 7, Hops: 3, Hash: 0x1122334455667788}, HasLabel: true,
-		PathTag: 0xcafebabe, HasPathTag: true, SizeHint: 8000,
+		PathTag: 0xcafebabe, HasPathTag: true, SizeHint: 8000, Bad: true,
 	})
 	same(t, "encoded", p.Append(nil), b)
 
@@ -58,6 +59,7 @@ func TestHopRejects(t *testing.T) {
 		{"path tag of 3 bytes", "fd0390 03 000000", ErrLength},
 		{"path tag of 8 bytes", "fd0390 08 0000000000000000", ErrLength},
 		{"size hint of 3 bytes", "fd0394 03 000000", ErrNumber},
+		{"bad of 1 byte", "fd0398 01 00", ErrLength},
 		{"two labels", "fd038c 12 000000000000000000000000000000000000 fd038c 12 000000000000000000000000000000000000", ErrOrder},
 		{"label before convergence", "fd038c 12 000000000000000000000000000000000000 fd0388 01 00", ErrOrder},
 	} {
@@ -102,4 +104,5 @@ func drawHop(t *rapid.T, p *Packet) {
 		p.PathTag = u32("path tag")
 	}
 	p.SizeHint = number().Draw(t, "size hint")
+	p.Bad = rapid.Bool().Draw(t, "bad")
 }

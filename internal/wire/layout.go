@@ -53,6 +53,12 @@ func (l Layout) Leaves() int64 { return ceil(l.Chunks(), DigestsPerLeaf) }
 // LeafOf is the leaf that holds the digest of chunk.
 func (l Layout) LeafOf(chunk int64) int64 { return chunk / DigestsPerLeaf }
 
+// ChunksOf is the first chunk whose digest leaf holds, and the first after it whose digest it doesn't.
+func (l Layout) ChunksOf(leaf int64) (first, after int64) {
+	first = leaf * DigestsPerLeaf
+	return first, first + min(DigestsPerLeaf, l.Chunks()-first)
+}
+
 // LeafLen is the number of bytes in leaf i; 0 when there is none.
 func (l Layout) LeafLen(i int64) int {
 	if i < 0 || i >= l.Leaves() {

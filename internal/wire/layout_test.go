@@ -74,6 +74,10 @@ func TestLayoutAddsUp(t *testing.T) {
 		if l.LeafOf(last) != l.Leaves()-1 {
 			t.Fatalf("last chunk in leaf %d of %d", l.LeafOf(last), l.Leaves())
 		}
+		first, after := l.ChunksOf(l.Leaves() - 1)
+		if after != last+1 || int64(l.LeafLen(l.Leaves()-1)/32) != after-first || l.LeafOf(first) != l.Leaves()-1 {
+			t.Fatalf("the last leaf holds the digests of chunks %d to %d", first, after)
+		}
 		full := (l.Leaves() - 1) * DigestsPerLeaf
 		if got := full + int64(l.LeafLen(l.Leaves()-1)/32); got != l.Chunks() {
 			t.Fatalf("leaves hold %d digests", got)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"maps"
 )
 
 // Errors of ManifestReader.Add.
@@ -125,3 +126,12 @@ func (r *ManifestReader) ChunkDigest(i int64) (Digest, bool) {
 
 // DropLeaf frees leaf i, which can be added again.
 func (r *ManifestReader) DropLeaf(i int64) { delete(r.leaves, i) }
+
+// Fork is another reader of the same manifest: it shares the top list, if that is complete, and begins with the leaves that are
+// held now.
+func (r *ManifestReader) Fork() *ManifestReader {
+	f := NewManifestReader(r.layout, r.digest)
+	f.top = r.top
+	maps.Copy(f.leaves, r.leaves)
+	return f
+}

@@ -262,3 +262,27 @@ func TestReaderRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// TestReaderFork: a fork knows the top list and the leaves of the moment, and goes its own way from there.
+func TestReaderFork(t *testing.T) {
+	m := big()
+	r := NewManifestReader(m.Layout, m.Digest())
+	mustAdd(t, r, 0, m.Segment(0))
+	if f := r.Fork(); f.TopComplete() || f.Add(1, m.Segment(1)) == nil && f.TopComplete() {
+		t.Fatal("a fork has pieces of a top list that wasn't checked")
+	}
+	mustAdd(t, r, 1, m.Segment(1))
+	mustAdd(t, r, m.TopSegments(), m.Segment(m.TopSegments()))
+	f := r.Fork()
+	if d, ok := f.ChunkDigest(3); !ok || d != m.ChunkDigest(3) {
+		t.Fatal("the fork lost a leaf")
+	}
+	f.DropLeaf(0)
+	mustAdd(t, f, m.TopSegments()+1, m.Segment(m.TopSegments()+1))
+	if _, ok := r.ChunkDigest(3); !ok {
+		t.Fatal("the fork dropped a leaf of its origin")
+	}
+	if _, ok := r.ChunkDigest(250); ok {
+		t.Fatal("the fork's leaf is in its origin")
+	}
+}

@@ -61,6 +61,7 @@ type Packet struct {
 	PathTag        uint32
 	HasPathTag     bool
 	SizeHint       uint64 // expected bytes of the Data; 0: absent
+	Bad            bool   // on Interests: the Data that came last by this name was false
 	Fragment       []byte // nil: an idle packet
 }
 
@@ -197,7 +198,7 @@ func (p *Packet) take(typ uint64, b []byte, at, from, to int) (err error) {
 	case typeTxSequence:
 		p.TxSequence, err = fixed64(value)
 		p.HasTxSequence = true
-	case typeFeedback, typeConvergence, typeLabel, typePathTag, typeSizeHint:
+	case typeFeedback, typeConvergence, typeLabel, typePathTag, typeSizeHint, typeBad:
 		err = p.takeHop(typ, value)
 	default:
 		if !ignorable(typ) {

@@ -1,4 +1,4 @@
-package sim
+package channel
 
 import (
 	"math"
@@ -7,6 +7,23 @@ import (
 	"mars/internal/machine"
 	"mars/internal/scenario"
 )
+
+// Marker decides which packets get a congestion mark.
+type Marker interface {
+	// Marks tells whether the packet is marked: it comes at now, finds queued packets before it, and begins to be sent at out.
+	Marks(now, out machine.Time, queued int) bool
+}
+
+// NewMarker is what marks packets in the queue of a direction of that name; nil: nothing does.
+func NewMarker(d *scenario.Direction, seed uint64, name string) Marker {
+	switch d.Discipline {
+	case scenario.CoDelMark:
+		return &codel{target: codelTarget, interval: codelInterval}
+	case scenario.RED:
+		return newRED(d, Stream(seed, "red:"+name))
+	}
+	return nil
+}
 
 // CoDel's constants (RFC 8289 §4.4).
 const (
@@ -27,7 +44,7 @@ type codel struct {
 	last     int // count when dropping began
 }
 
-func (c *codel) marks(now, out machine.Time, _ int) bool {
+func (c *codel) Marks(now, out machine.Time, _ int) bool {
 	ok := false
 	switch {
 	case out-now < c.target:
@@ -82,7 +99,7 @@ func newRED(d *scenario.Direction, r *rand.Rand) *red {
 	return &red{min: float64(d.MarkMin), max: float64(d.MarkMax), prob: d.MarkProb, since: -1, random: r}
 }
 
-func (r *red) marks(_, _ machine.Time, queued int) bool {
+func (r *red) Marks(_, _ machine.Time, queued int) bool {
 	r.average += float64(redWeight * (float64(queued) - r.average))
 	switch {
 	case r.average < r.min:
