@@ -77,7 +77,7 @@ func (d *DelayWindow) Begin(w float64) {
 // Bytes is W, or less while a queue is drained.
 func (d *DelayWindow) Bytes() float64 {
 	if d.drainTo > 0 {
-		return max(d.w*drainShare*float64(d.minRTT())/float64(max(d.srtt, d.minRTT())), d.cfg.Least)
+		return max(float64(d.w*drainShare*float64(d.minRTT()))/float64(max(d.srtt, d.minRTT())), d.cfg.Least)
 	}
 	return d.w
 }
@@ -126,9 +126,9 @@ func (d *DelayWindow) Pace() float64 {
 		return d.cfg.Initial / firstTrip.Seconds()
 	}
 	if d.slow {
-		return 2 * d.Rate()
+		return float64(2 * d.Rate())
 	}
-	return 1.25 * d.Rate()
+	return float64(1.25 * d.Rate())
 }
 
 // SRTT is the smoothed round trip; 0 before the first.
@@ -233,7 +233,7 @@ func (d *DelayWindow) leave(now machine.Time) {
 		d.rates[0] = max(d.rates[0], d.acked/took.Seconds())
 	}
 	if fit := d.share(); fit > 0 {
-		d.w = min(max(fit, 0.6*d.w), 2*d.w)
+		d.w = min(max(fit, float64(0.6*d.w)), float64(2*d.w))
 	}
 	d.bound()
 }
@@ -257,7 +257,7 @@ func (d *DelayWindow) endRound(now machine.Time) {
 	}
 	least := d.least()
 	if share := d.lost / max(d.lost+d.acked, 1); share > 0.05 && d.lost > 4*d.cfg.Step || share > 0.03 && least > d.cfg.Target && d.lost > 2*d.cfg.Step {
-		d.w *= 0.8
+		d.w = float64(d.w * 0.8)
 		d.slow = false
 		d.bound()
 	}
@@ -291,8 +291,7 @@ func (d *DelayWindow) steer(now machine.Time, bytes float64) {
 			return
 		}
 		if d.idle >= 3 { // capacity has come: growth doubles slowly
-			change *= float64(int(1) << min(d.idle-2, 6))
-			change = min(change, bytes)
+			change = min(float64(change*float64(int(1)<<min(d.idle-2, 6))), bytes)
 		}
 	}
 	d.w += change
@@ -318,7 +317,7 @@ func (d *DelayWindow) target() machine.Time {
 
 // Return begins anew after a silence, from a part of what there was.
 func (d *DelayWindow) Return(now machine.Time) {
-	d.w *= 0.75
+	d.w = float64(d.w * 0.75)
 	d.slow, d.grew, d.idle = true, 0, 0
 	d.bucket = [4]machine.Time{-1, -1, -1, -1}
 	d.fresh, d.bucketAt, d.roundAt = false, now, now

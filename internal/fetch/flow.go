@@ -50,8 +50,8 @@ type flow struct {
 	inflight    int    // Interests sent and neither answered nor lost
 	recent      recent // deliveries
 	standing    machine.Time
-	credit      int  // of a flow that follows back-pressure: new Interests that it may send
-	follows     bool // back-pressure
+	credit      int      // of a flow that follows back-pressure: new Interests that it may send
+	follows     bool     // back-pressure
 	first, last *pending // of these, in order of seq
 	rtt         rttWindow
 	top         [fastLater]uint64 // the highest first sequences that were answered, highest first

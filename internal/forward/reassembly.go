@@ -15,8 +15,8 @@ const (
 // reassembler puts fragmented network packets of one face together (NDNLPv2 fragmentation).
 type reassembler struct {
 	slots []partial
-	used  int      // how many of them are
-	last  *partial // that a fragment was for: the next one mostly is, too
+	used  int        // how many of them are
+	last  *partial   // that a fragment was for: the next one mostly is, too
 	done  [64]uint64 // Sequences of fragment 0, plus one, of packets that are whole: what comes for them again is no new packet
 	over  int
 	order bool // the last whole packet came in order: nothing of it was sent again

@@ -30,10 +30,10 @@ const (
 
 // fragment is one that was sent and may have to be sent again.
 type fragment struct {
-	p        *packet // nil: acknowledged, or given up
+	p        *packet      // nil: acknowledged, or given up
 	born     machine.Time // when it was sent first
 	at       machine.Time // and when last
-	from, to int // of p.wire
+	from, to int          // of p.wire
 	index    int
 	count    int
 	sequence uint64

@@ -158,7 +158,7 @@ func (s *flows) setLanes(f *flow) {
 				if u.gate != nil {
 					l.gate = newGate(s.firstShare())
 					u.first = min(u.first+s.firstShare(), firstWindow)
-					u.gate.Begin(u.first * DefaultCost)
+					u.gate.Begin(float64(u.first * DefaultCost))
 				}
 				u.used = true
 			}

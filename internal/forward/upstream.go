@@ -38,9 +38,9 @@ type upstream struct {
 	backlog bool // Interests wait for tokens
 	resume  machine.Time
 
-	gate    *gate // of the default profile; nil: Algorithm 1
-	oneWay  oneWay
-	first   float64 // W to begin with, chunks: what its flows begin with
+	gate   *gate // of the default profile; nil: Algorithm 1
+	oneWay oneWay
+	first  float64 // W to begin with, chunks: what its flows begin with
 
 	turns          // of the flows with Interests for this face
 	asks  *ingress // what the same face asks here

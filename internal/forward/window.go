@@ -35,7 +35,7 @@ type gate struct {
 
 func newGate(chunks float64) *gate {
 	return &gate{DelayWindow: cc.NewDelayWindow(cc.DelayWindowConfig{
-		Target: delayTarget, Step: DefaultCost, Initial: chunks * DefaultCost, Least: DefaultCost, Most: mostWindow,
+		Target: delayTarget, Step: DefaultCost, Initial: float64(chunks * DefaultCost), Least: DefaultCost, Most: mostWindow,
 	})}
 }
 
