@@ -10,7 +10,7 @@ import (
 func KnownControls() []string {
 	return []string{
 		"reno", "cubic", "bbr", "lia", "olia", "balia", "u-mpcubic", "le-mpcubic", "coupled-cubic", "ferlin-mpcubic", "ba-mpcubic",
-		"ba-mpcubic-noecn",
+		"ba-mpcubic-noecn", "cubic-mpquic", "olia-mpquic",
 	}
 }
 
