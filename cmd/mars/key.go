@@ -51,11 +51,19 @@ func keyShowCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "show [FILE]",
-		Short:   "Print the public half of a key",
+		Short:   "Print the public half of a key: of the node's, unless a file is given",
 		Example: "  mars key show\n  mars key show /etc/mars/node.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			secret, from, err := mars.LoadKey(append(args, "")[0])
+			cfg, err := mars.LoadConfig("") // which says where the node's is
+			if err != nil && len(args) == 0 {
+				return err
+			}
+			path := append(args, "")[0]
+			if len(args) == 0 {
+				path = cfg.Node.Key
+			}
+			secret, from, err := mars.LoadKey(path)
 			if err != nil {
 				return err
 			}

@@ -95,5 +95,7 @@ type Config struct {
 	MaxUnsettled int          // chunks handed out and not settled, per transfer; 0: 1024
 	Window       float64      // first W of a flow, chunks; 0: 256
 	Standing     machine.Time // what a flow may have in flight, as time of delivery; 0: 250 ms (ADR 0011)
+	// Backpressure: the node's windows set the pace, and a flow keeps its Interest queue there filled. Otherwise Algorithm 1 does.
+	Backpressure bool
 	Stall        machine.Time // a transfer without progress for this long fails with ErrTimeout; 0: 30 s
 }

@@ -43,7 +43,7 @@ func New(cfg Config) *Engine {
 	cfg.Stall = cmp.Or(cfg.Stall, 30*machine.Second)
 	return &Engine{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 0x66657463)),
-		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), known: make(map[string]uint64), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing},
+		transfers: make(map[ID]*transfer), over: make(map[ID]Stats), known: make(map[string]uint64), flows: flows{byDest: make(map[string]*flow), window: cfg.Window, standing: cfg.Standing, follows: cfg.Backpressure},
 	}
 }
 

@@ -27,6 +27,10 @@ const (
 	// only reaches the Interest queue of the own node.
 	rateBurst = 10 * machine.Millisecond
 
+	// queueAhead is how many Interests a flow that follows back-pressure keeps waiting in its own node: enough for every face to find one
+	// when its window opens.
+	queueAhead = 32
+
 	// What a flow has learned is kept while nothing is fetched, for the next object from the same producer: for a
 	// minute, since paths change, and for so many producers.
 	flowMemory = 60 * machine.Second
@@ -46,6 +50,8 @@ type flow struct {
 	inflight    int    // Interests sent and neither answered nor lost
 	recent      recent // deliveries
 	standing    machine.Time
+	credit      int      // of a flow that follows back-pressure: new Interests that it may send
+	follows     bool     // back-pressure
 	first, last *pending // of these, in order of seq
 	rtt         rttWindow
 	top         [fastLater]uint64 // the highest first sequences that were answered, highest first
@@ -67,6 +73,7 @@ func (f *flow) place() *int                 { return &f.heap }
 type flows struct {
 	byDest   map[string]*flow
 	window   float64 // first W of a new one
+	follows  bool    // back-pressure
 	standing machine.Time
 	agenda   agenda[*flow] // those with transfers
 	idle     []*flow       // those without, longest idle first
@@ -84,9 +91,12 @@ func (s *flows) join(now machine.Time, dest wire.Name) *flow {
 	}
 	if f == nil {
 		f = newFlow(now, dest, s.window, s.standing)
+		f.follows = s.follows
 		s.byDest[string(f.dest)] = f
 	}
-	f.transfers++
+	if f.transfers++; f.inflight == 0 {
+		f.credit = queueAhead
+	}
 	return f
 }
 
@@ -166,6 +176,9 @@ func (f *flow) unlink(p *pending) {
 
 // open tells whether W has room for a new Interest. Retransmissions don't ask (MARS paper §III-E).
 func (f *flow) open(now machine.Time) bool {
+	if f.follows {
+		return f.credit > 0
+	}
 	w := f.window
 	if n, ok := f.recent.within(now, f.standing+max(0, f.ctrl.BaseRTT()-50*machine.Millisecond)); ok {
 		w = min(w, max(n, leastWindow))
@@ -185,6 +198,14 @@ func (f *flow) onData(now machine.Time, p *pending, size int, fb *wire.Feedback)
 	f.returned(p)
 	f.heard = now
 	f.recent.add(now)
+	if f.follows {
+		if fb != nil && fb.InterestCapacity > 0 {
+			f.credit = max(0, queueAhead-int(fb.InterestItems))
+		} else {
+			f.credit++
+		}
+		return
+	}
 	f.window = min(f.window+1/f.window, maxWindow)
 	f.ctrl.OnDelivered(now, float64(size))
 	if fb != nil && fb.InterestCapacity > 0 {
@@ -195,6 +216,9 @@ func (f *flow) onData(now machine.Time, p *pending, size int, fb *wire.Feedback)
 
 // affords tells whether the rate allows an Interest now, and if not, when.
 func (f *flow) affords(now machine.Time) (bool, machine.Time) {
+	if f.follows {
+		return true, 0
+	}
 	f.ctrl.Advance(now)
 	rate := f.ctrl.Rate()
 	most := max(float64(rate*rateBurst.Seconds()), wire.ChunkSize)

@@ -89,6 +89,9 @@ func (e *Engine) send(now machine.Time, f *flow, p *pending, buf []byte) int {
 	f.link(now, p)
 	size := p.size()
 	f.tokens -= float64(size)
+	if p.tries == 1 {
+		f.credit--
+	}
 	e.limit.spend(size)
 	e.flows.served++
 	f.served, f.wake = e.flows.served, now

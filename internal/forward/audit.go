@@ -13,6 +13,7 @@ type Auditor struct {
 	Least func(face machine.FaceID) machine.Time
 
 	charged map[machine.FaceID]int
+	flight  map[machine.FaceID]float64 // bytes
 	said    map[saidKey]done
 	epochs  map[*flow]map[epochOf]bool // true: known; false: forgotten
 }
@@ -28,7 +29,7 @@ type saidKey struct {
 // NewAuditor returns an auditor for a forwarder that has done nothing yet.
 func NewAuditor() *Auditor {
 	return &Auditor{
-		charged: make(map[machine.FaceID]int), said: make(map[saidKey]done), epochs: make(map[*flow]map[epochOf]bool),
+		charged: make(map[machine.FaceID]int), flight: make(map[machine.FaceID]float64), said: make(map[saidKey]done), epochs: make(map[*flow]map[epochOf]bool),
 	}
 }
 
@@ -36,6 +37,7 @@ func NewAuditor() *Auditor {
 func (a *Auditor) Check(now machine.Time, fw *Forwarder) string {
 	s := &fw.flows
 	clear(a.charged)
+	clear(a.flight)
 	live := 0
 	for _, e := range s.pit.entries {
 		if !e.live {
@@ -52,6 +54,9 @@ func (a *Auditor) Check(now machine.Time, fw *Forwarder) string {
 	for _, u := range s.upList {
 		if u.outstanding != a.charged[u.face] {
 			return fmt.Sprintf("face %d counts %d Interests in flight, there are %d", u.face, u.outstanding, a.charged[u.face])
+		}
+		if u.gate != nil && u.gate.flight != a.flight[u.face] {
+			return fmt.Sprintf("face %d counts %.0f bytes in flight, there are %.0f", u.face, u.gate.flight, a.flight[u.face])
 		}
 		if a.Least != nil && u.sample > 0 && !u.local && u.sample < a.Least(u.face) {
 			return fmt.Sprintf("face %d: a round trip of %d ns is less than the link's", u.face, u.sample)
@@ -82,6 +87,7 @@ func (a *Auditor) entry(now machine.Time, s *flows, e *entry) string {
 	}
 	for i := range e.out {
 		if e.out[i].charge {
+			a.flight[e.out[i].face] += e.out[i].cost
 			a.charged[e.out[i].face]++
 		}
 	}

@@ -31,7 +31,8 @@ type flow struct {
 	version uint64  // of the FIB when its candidates were last those of the newest epoch
 	retry   refs    // Interests to express again; they go first
 	fresh   refs
-	live    int // Interests in the two queues
+	live    int     // Interests in the two queues
+	virtual float64 // bytes that it has had, of the default profile
 	used    machine.Time
 
 	epochs  []*discovery // oldest first; at the source the first is in use and a second is being discovered

@@ -31,6 +31,7 @@ type flows struct {
 	upList    []*upstream // by face, for fixed order
 	out       []outbound  // packets for the link side
 	woken     []machine.FaceID
+	mended    bool // the packet at hand was repaired on the hop that it came by: its times tell nothing
 	dropped   *[dropReasons]uint64
 	boot      uint32 // nonce of this run
 	epoch     uint32 // of the last epoch begun here
@@ -63,10 +64,15 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 		s.rebind(now, u) // a new life: nothing asked before will be answered
 		u.up, u.suspended, u.since = true, false, now
 		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
+		if u.gate != nil {
+			flight := u.gate.flight
+			u.gate, u.oneWay, u.resume = newGate(firstWindow), oneWay{}, 0
+			u.gate.flight = flight
+		}
 		s.wakeAll(u)
 		return
 	}
-	u := newUpstream(id, f)
+	u := newUpstream(id, f, s.cfg.Profile)
 	u.since = now
 	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
 	s.ups.set(id, u)
@@ -410,6 +416,7 @@ func (s *flows) unchargeOne(o *outRecord) {
 	if u := s.ups.get(o.face); o.charge && u != nil && u.outstanding > 0 {
 		u.outstanding--
 	}
+	s.land(o)
 	o.charge = false
 }
 

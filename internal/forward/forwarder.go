@@ -12,6 +12,7 @@ type Config struct {
 	Seed          uint64   // of everything random: hash keys, nonces
 	ID            uint64   // of this node: breaks ties between labels
 	Strategy      Strategy // for names with a MARS marker
+	Profile       Profile  // of Mars
 	Application   bool     // an application's own forwarder, attached to the node of its host: local names are for that one
 	Relay         bool     // carries transit between other nodes; a leaf answers Nack(NoRoute)
 	InterestQueue int      // capacity of each flow's Interest queue, Interests
@@ -234,6 +235,12 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte, 
 	fc.n.BytesIn += uint64(len(datagram) + tail.Len())
 	fc.mars = fc.mars || speaksMARS(p)
 	fc.nacks = fc.nacks || p.Nack
+	if fw.cfg.Profile == ProfileMARS && !fc.link.Local {
+		fc.link.repair.on = fc.link.repair.on || fc.mars || p.HasTxSequence || p.Acks.Len() > 0
+		if fc.link.hear(now, p, &fw.bufs) {
+			fw.setReady(fc)
+		}
+	}
 	if p.Fragment == nil { // an idle packet
 		return false
 	}
@@ -251,8 +258,10 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte, 
 		if hdr == nil {
 			return false
 		}
+		fw.flows.mended = !fc.link.in.order
 		fw.accept(now, fc, hdr, whole.wire, whole)
 	} else {
+		fw.flows.mended = false
 		fw.accept(now, fc, p, p.Fragment, nil)
 	}
 	fw.settle(now)
@@ -359,75 +368,15 @@ func (fw *Forwarder) Advance(now machine.Time) {
 		fw.rearm(fc, machine.Never)
 		if fc.flow != nil {
 			fw.flows.checkSilence(now, fc.flow)
-			fw.rearm(fc, fc.flow.silenceDeadline())
+			at := fc.flow.silenceDeadline()
+			if fc.link.repair.on {
+				at = min(at, max(fc.link.repair.deadline(), now+1))
+			}
+			fw.rearm(fc, at)
 		}
 		fw.setReady(fc)
 	}
 	fw.settle(now)
-}
-
-// Transmit writes the next datagram of face id: a fragment of the packet begun, else Nacks and unshaped Interests, else
-// an Interest if Algorithm 1 affords one, else Data.
-func (fw *Forwarder) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, machine.ECN) {
-	return fw.transmit(now, id, buf, nil), machine.NotECT
-}
-
-// TransmitLent is Transmit for a driver that carries the bytes of Data by reference (machine.Lender).
-func (fw *Forwarder) TransmitLent(now machine.Time, id machine.FaceID, buf []byte) (n int, tail machine.Part, _ machine.ECN) {
-	n = fw.transmit(now, id, buf, &tail)
-	return n - tail.Len(), tail, machine.NotECT
-}
-
-func (fw *Forwarder) transmit(now machine.Time, id machine.FaceID, buf []byte, tail *machine.Part) int {
-	fc := fw.faces.get(id)
-	if fc == nil || !fc.up {
-		return 0
-	}
-	l := &fc.link
-	if ok, at := l.affords(now); !ok {
-		fw.sleep(fc, at)
-		return 0
-	}
-	if l.current == nil {
-		p, at := fw.next(now, fc)
-		if p == nil {
-			l.backlog = false
-			fw.sleep(fc, at)
-			return 0
-		}
-		l.load(now, p)
-	}
-	n := l.emit(buf, &fw.bufs, tail)
-	fc.n.BytesOut += uint64(max(n, 0))
-	if l.sent() {
-		fw.count(fc, l.current)
-		fw.bufs.drop(l.current)
-		l.current = nil
-	}
-	return n
-}
-
-// next takes the packet that leaves by a face now. nil: none, and when to ask again.
-func (fw *Forwarder) next(now machine.Time, fc *face) (*packet, machine.Time) {
-	if fc.link.control.len() > 0 {
-		return fc.link.control.pop(), 0
-	}
-	p, at := fw.flows.pull(now, fc.flow)
-	if p == nil && fc.link.data.len() > 0 {
-		return fc.link.data.pop(), 0
-	}
-	return p, at
-}
-
-func (fw *Forwarder) count(fc *face, p *packet) {
-	switch {
-	case p.data:
-		fc.n.DataOut++
-	case p.hdr.Nack:
-		fc.n.NacksOut++
-	default:
-		fc.n.InterestsOut++
-	}
 }
 
 // sleep takes a face off the ready list until at, or until its silence is due.

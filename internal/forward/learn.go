@@ -40,6 +40,10 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 			l.overdraw(over)
 		}
 	}
+	if u.gate != nil {
+		s.acknowledge(now, u, e, o, size, hdr)
+		return
+	}
 	u.ctrl.OnDelivered(now, size)
 	if hdr.HasFeedback {
 		qInt, qData := occupancy(&hdr.Feedback)

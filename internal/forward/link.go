@@ -41,6 +41,9 @@ type link struct {
 	backlog  bool // packets wait for credit
 	resume   machine.Time
 
+	repair repair
+	mended uint64 // fragments sent again
+
 	in    reassembler
 	codel *codel // marks the Data queue; nil: nothing does
 }
@@ -125,10 +128,11 @@ func (l *link) load(now machine.Time, p *packet) {
 	l.current, l.offset, l.count, l.room = p, 0, 1, len(p.wire)
 	l.head = p.hdr
 	l.head.PitToken = p.tok.bytes()
+	l.head.HasTxSequence = l.repair.on
 	if whole := l.head.HeaderLen(len(p.wire)) + len(p.wire); l.MTU > 0 && whole > l.MTU {
 		// Fragmented headers are longer: they carry Sequence, FragIndex and FragCount.
 		l.head.HasSequence, l.head.FragCount = true, 2
-		rest := wire.Packet{HasSequence: true, FragCount: 2}
+		rest := wire.Packet{HasSequence: true, FragCount: 2, HasTxSequence: l.repair.on}
 		l.room = l.holds(&l.head)
 		l.count = 1 + (len(p.wire)-l.room+l.holds(&rest)-1)/l.holds(&rest)
 		l.count = max(l.count, 2)
@@ -141,11 +145,15 @@ func (l *link) holds(h *wire.Packet) int { return max(l.MTU-h.HeaderLen(l.MTU), 
 
 // emit writes the next fragment of the current packet into buf: its length, or −n when buf is too small. Where tail isn't nil
 // the bytes of Data are lent there, instead of being written behind their header.
-func (l *link) emit(buf []byte, bufs *pool, tail *machine.Part) int {
+func (l *link) emit(now machine.Time, buf []byte, bufs *pool, tail *machine.Part) int {
 	h := &l.head
+	h.TxSequence, h.Acks = l.repair.next, nil
 	rest := l.current.wire[l.offset:]
 	rest = rest[:min(len(rest), l.room)]
 	h.Sequence = l.sequence
+	if l.repair.on && l.MTU > 0 {
+		l.repair.carry(h, l.MTU-h.HeaderLen(len(rest))-len(rest)-4)
+	}
 	n := h.HeaderLen(len(rest)) + len(rest)
 	if n > len(buf) {
 		return -n
@@ -159,13 +167,18 @@ func (l *link) emit(buf []byte, bufs *pool, tail *machine.Part) int {
 	} else {
 		copy(buf[len(out):], rest)
 	}
+	if l.head.HasTxSequence {
+		l.repair.sent(fragment{
+			p: l.current, born: now, at: now, from: l.offset, to: l.offset + len(rest), index: int(h.FragIndex), count: l.count, sequence: h.Sequence,
+		}, bufs)
+	}
 	l.offset += len(rest)
 	l.sequence++
 	l.credit -= float64(n)
 	switch {
 	case l.count == 1:
 	case h.FragIndex == 0:
-		l.head = wire.Packet{HasSequence: true, FragIndex: 1, FragCount: uint64(l.count)}
+		l.head = wire.Packet{HasSequence: true, FragIndex: 1, FragCount: uint64(l.count), HasTxSequence: l.head.HasTxSequence}
 		l.room = l.holds(&l.head)
 	default:
 		h.FragIndex++
@@ -188,5 +201,6 @@ func (l *link) reset(bufs *pool) {
 		bufs.drop(l.current)
 		l.current = nil
 	}
+	l.repair.reset(bufs)
 	l.in.reset(bufs)
 }

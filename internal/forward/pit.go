@@ -23,6 +23,8 @@ type outRecord struct {
 	dead   bool // a Nack came, or the face is suspended: no answer is expected
 	again  bool // by this face the Interest was sent more than once
 	charge bool // counted in the upstream's outstanding Interests
+	cost   float64
+	lane   *lane // whose window it is in; nil: none
 }
 
 // entry is one pending Interest.

@@ -33,6 +33,8 @@ type packet struct {
 	urgent   bool // Data that doesn't wait in the Data queue: answers to probes
 	feedback bool // this node adds its own feedback (a strategy that copies headers through doesn't)
 	queued   machine.Time
+	held     int  // by repair, for sending it again
+	left     bool // it has been sent, and is held by repair alone
 }
 
 // fifo is a ring of packets that grows up to what its user admits.
@@ -92,8 +94,19 @@ func (p *pool) packet(encoded []byte) *packet {
 	return q
 }
 
-// drop takes a packet back with its buffer.
+// release ends one hold of repair on a packet.
+func (p *pool) release(q *packet) {
+	if q.held--; q.held == 0 && q.left {
+		p.drop(q)
+	}
+}
+
+// drop takes a packet back with its buffer, when nothing holds it any more.
 func (p *pool) drop(q *packet) {
+	if q.held > 0 {
+		q.left = true
+		return
+	}
 	if q.lent != nil {
 		q.lent.Release()
 	}

@@ -14,9 +14,12 @@ const (
 
 // reassembler puts fragmented network packets of one face together (NDNLPv2 fragmentation).
 type reassembler struct {
-	slots []partial
-	used  int      // how many of them are
-	last  *partial // that a fragment was for: the next one mostly is, too
+	slots  []partial
+	used   int        // how many of them are
+	last   *partial   // that a fragment was for: the next one mostly is, too
+	done   [64]uint64 // Sequences of fragment 0 of the latest packets that are whole: what comes for them again is no new packet
+	wholes int        // how many there were
+	order  bool       // the last whole packet came in order: nothing of it was sent again
 }
 
 // partial is a packet of which some fragments have come.
@@ -43,6 +46,11 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, tail machine.Part, b
 	if !p.HasSequence {
 		return nil, nil, DropFragment
 	}
+	for _, base := range r.done[:min(r.wholes, len(r.done))] {
+		if base == p.Sequence-p.FragIndex {
+			return nil, nil, DropDuplicateFragment
+		}
+	}
 	s, drop := r.slot(now, p.Sequence-p.FragIndex, int(p.FragCount), bufs)
 	if drop != 0 {
 		return nil, nil, drop
@@ -66,6 +74,8 @@ func (r *reassembler) add(now machine.Time, p *wire.Packet, tail machine.Part, b
 	if s.next < s.count {
 		return nil, nil, 0
 	}
+	r.done[r.wholes%len(r.done)], r.order = s.base, s.order
+	r.wholes++
 	whole = s.whole(bufs)
 	r.release(s, bufs)
 	s.hdr.PitToken = s.tok.bytes()

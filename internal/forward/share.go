@@ -13,11 +13,12 @@ import (
 // ingress is what one downstream face has here.
 type ingress struct {
 	face        machine.FaceID
-	gone        bool  // the face will not come back
-	first, last *flow // its flows, the one used longest ago first
-	weight      int   // of its flows
-	heap        int   // position in flows.heavy, −1: not there
-	pending     int   // bytes of its pending Interests
+	gone        bool    // the face will not come back
+	first, last *flow   // its flows, the one used longest ago first
+	weight      int     // of its flows
+	heap        int     // position in flows.heavy, −1: not there
+	pending     int     // bytes of its pending Interests
+	virtual     float64 // bytes that its flows have had, of the default profile
 }
 
 const (

@@ -155,6 +155,11 @@ func (s *flows) setLanes(f *flow) {
 			l := laneOf(f.lanes, u)
 			if l == nil {
 				l = &lane{flow: f, up: u}
+				if u.gate != nil {
+					l.gate = newGate(s.firstShare())
+					u.first = min(u.first+s.firstShare(), firstWindow)
+					u.gate.Begin(float64(u.first * DefaultCost))
+				}
 				u.used = true
 			}
 			lanes = append(lanes, l)
@@ -188,6 +193,7 @@ func (s *flows) express(now machine.Time, e *entry, again bool) {
 	}
 	if again && len(e.out) > 0 {
 		e.avoid, e.lost = e.out[len(e.out)-1].face, true
+		s.missed(now, e)
 	}
 	if !again && e.flow.live >= s.cfg.InterestQueue && !planted.Is(planted.QueueOverflow) {
 		s.drop(DropInterestQueue)
@@ -221,6 +227,9 @@ func (s *flows) enqueue(now machine.Time, e *entry, again bool) {
 		s.rediscover(now, f)
 		s.fail(e, wire.NackNoRoute)
 		return
+	}
+	if s.cfg.Profile == ProfileMARS {
+		s.waken(f)
 	}
 	e.queued, e.since = true, now
 	f.live++
@@ -261,6 +270,9 @@ func (s *flows) wakeShortest(now machine.Time, e *entry) bool {
 
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
 func (s *flows) pull(now machine.Time, u *upstream) (p *packet, again machine.Time) {
+	if u.gate != nil && u.up {
+		return s.pullWindowed(now, u)
+	}
 	if u.turns.at == nil || !u.up {
 		u.backlog = false
 		return nil, machine.Never
@@ -301,6 +313,13 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) *pack
 	o.nonce, o.sent, o.dead, o.charge = e.interest.Nonce, now, false, shaped && !u.local
 	if shaped {
 		u.onSent(now, e.cost)
+		if u.gate != nil && o.charge {
+			o.cost, o.lane = e.cost, laneOf(e.flow.lanes, u)
+			u.gate.flight += o.cost
+			if o.lane != nil {
+				o.lane.gate.flight += o.cost
+			}
+		}
 	}
 	p := s.bufs.packet(append(s.bufs.get(), e.buf...))
 	p.hdr.Label, p.hdr.HasLabel, p.tok, p.queued = e.label, e.labelled, e.token(), now

@@ -1,5 +1,7 @@
 package forward
 
+import "slices"
+
 // Deficit round robin in bytes on one upstream face: over the faces that ask first, then over the flows of each (MARS paper
 // §III-D says round robin; bytes make unequal chunk sizes fair). A neighbour with a thousand flows has the turns of one.
 
@@ -8,6 +10,7 @@ type lane struct {
 	flow       *flow
 	up         *upstream
 	deficit    float64 // bytes
+	gate       *gate   // of the default profile
 	active     bool
 	group      *group // active: the round that it is in
 	prev, next *lane  // in it
@@ -26,6 +29,7 @@ type turns struct {
 	at     *group // whose turn it is; nil: no flow has Interests
 	groups map[*ingress]*group
 	spare  []*group
+	list   []*lane // of the default profile: all flows that may have Interests
 }
 
 // quantum is what a flow, or a face, may send in one turn, bytes: at least the largest packet, so that every turn sends one.
@@ -34,6 +38,11 @@ const quantum = float64(bufferSize)
 // activate puts a lane into the round, behind all others.
 func (t *turns) activate(l *lane) {
 	if l.active {
+		return
+	}
+	if l.gate != nil {
+		l.active = true
+		t.list = append(t.list, l)
 		return
 	}
 	g := t.groups[l.flow.owner]
@@ -71,6 +80,11 @@ func (t *turns) join(of *ingress) *group {
 // drop takes a lane out of the round.
 func (t *turns) drop(l *lane) {
 	if !l.active {
+		return
+	}
+	if l.gate != nil {
+		t.list = slices.DeleteFunc(t.list, func(x *lane) bool { return x == l })
+		l.active = false
 		return
 	}
 	g := l.group
@@ -141,7 +155,7 @@ func (u *upstream) pull() *entry {
 
 // overdraw charges a lane for what an answer was larger than its Interest said.
 func (l *lane) overdraw(bytes float64) {
-	if l.active {
+	if l.gate == nil && l.active {
 		l.deficit -= bytes
 		l.group.deficit -= bytes
 	}

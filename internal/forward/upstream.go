@@ -38,6 +38,10 @@ type upstream struct {
 	backlog bool // Interests wait for tokens
 	resume  machine.Time
 
+	gate   *gate // of the default profile; nil: Algorithm 1
+	oneWay oneWay
+	first  float64 // W to begin with, chunks: what its flows begin with
+
 	turns          // of the flows with Interests for this face
 	asks  *ingress // what the same face asks here
 
@@ -54,11 +58,15 @@ type upstream struct {
 	full  float64 // occupancy of the peer's Data queue toward here as last reported (QSF)
 }
 
-func newUpstream(id machine.FaceID, f machine.Face) *upstream {
-	return &upstream{
+func newUpstream(id machine.FaceID, f machine.Face, p Profile) *upstream {
+	u := &upstream{
 		face: id, local: f.Local, up: true,
 		ctrl: newFaceController(), turns: turns{groups: make(map[*ingress]*group)}, asks: &ingress{face: id, heap: -1},
 	}
+	if p == ProfileMARS && !f.Local {
+		u.gate = newGate(firstWindow)
+	}
+	return u
 }
 
 func newFaceController() cc.Paper {
@@ -95,6 +103,9 @@ func (u *upstream) credit(now machine.Time) float64 {
 
 // idle tells whether the face has credit that it doesn't use.
 func (u *upstream) idle(now machine.Time) bool {
+	if u.gate != nil {
+		return u.usable() && u.gate.room(DefaultCost)
+	}
 	return u.usable() && (u.local || now >= u.resume && u.credit(now) > 0)
 }
 
@@ -102,6 +113,9 @@ func (u *upstream) idle(now machine.Time) bool {
 func (u *upstream) owed() float64 {
 	if u.local {
 		return 0
+	}
+	if u.gate != nil {
+		return u.gate.flight / max(u.gate.Rate(), 1)
 	}
 	return float64(float64(u.outstanding)*DefaultCost) / u.ctrl.Rate()
 }
@@ -131,6 +145,9 @@ func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 	}
 	u.suspended, u.backoff = false, 0
 	u.tokens, u.tokenAt = 0, now
+	if u.gate != nil {
+		u.gate.Return(now)
+	}
 	return true
 }
 

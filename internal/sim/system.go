@@ -28,6 +28,7 @@ type system struct {
 	single   bool             // consumers know one next hop only
 	everyone bool             // every relay runs the strategy of the ends
 	wait     bool             // Data wait for discovery
+	tuned    bool             // the default profile, not the paper's
 
 	plain      bool            // consumers ask for plain names (peers.go)
 	control    foreign.Control // of plain consumers
@@ -44,6 +45,9 @@ var systems = []system{
 	{name: "MARS-IP-paper", ends: forward.Mars, routers: true, wait: true},
 	{name: "MARS-ENDPOINT-paper", ends: forward.Mars, relays: forward.BestRoute, single: true, wait: true},
 	{name: "MARS-everywhere-paper", ends: forward.Mars, everyone: true, wait: true},
+	{name: "MARS", ends: forward.Mars, relays: forward.BestRoute, tuned: true},
+	{name: "MARS-IP", ends: forward.Mars, routers: true, tuned: true},
+	{name: "MARS-everywhere", ends: forward.Mars, everyone: true, tuned: true},
 	{name: "best-route", ends: forward.BestRoute, everyone: true, plain: true},
 	{name: "PCON", ends: forward.PCON, everyone: true, plain: true, control: foreign.PCON},
 	{name: "PCON-loop-free", ends: forward.PCON, everyone: true, plain: true, control: foreign.PCON, downhill: true},
@@ -210,6 +214,9 @@ func (b *builder) addHost(i int) {
 		Seed: random.Uint64(), ID: id, Strategy: b.system.ends, Relay: n.Role == scenario.Relay,
 		Discovery: forward.Direct, DataAfterDiscovery: b.system.wait, EvenStart: b.system.even,
 	}
+	if b.system.tuned {
+		cfg.Profile = forward.ProfileMARS
+	}
 	if cfg.Relay && !n.MARS && !b.system.everyone {
 		cfg.Strategy = b.system.relays
 	}
@@ -229,7 +236,7 @@ func (b *builder) addHost(i int) {
 			break
 		}
 		c := &consumer{step: b.opt.Series, trace: b.opt.tracer}
-		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window, Standing: b.opt.Tuning.Standing})
+		c.engine = fetch.New(fetch.Config{Src: src, Seed: random.Uint64(), Window: b.opt.Tuning.Window, Standing: b.opt.Tuning.Standing, Backpressure: b.system.tuned})
 		b.consumers[i] = c
 		r.apps = func(now machine.Time, n *node.Node) turner {
 			c.node = n
