@@ -18,8 +18,8 @@ fmt: ## format every Go file
 lint: ## formatting, go vet, staticcheck
 	@scripts/lint
 
-test: ## every test, with the race detector, in random order (RACE= without it)
-	$(GO) test $(RACE) -shuffle=on -timeout 10m ./...
+test: ## every test in random order, with the race detector where there are goroutines (RACE= without it)
+	@scripts/test
 
 fuzz: ## fuzz every decoder for FUZZTIME (3s) each
 	@scripts/fuzz
