@@ -163,7 +163,7 @@ func (a *Auditor) flow(f *flow, capacity int) string {
 		for i := range d.done {
 			o := &d.done[i]
 			k := saidKey{f, key, o.room}
-			if before := a.said[k]; before.node && !o.node || before.tier > o.tier && before.room == o.room {
+			if before, said := a.said[k]; said && (before.node && !o.node || before.tier > o.tier) {
 				return fmt.Sprintf("epoch %d, room %d: flags fell from %v to %v", d.epoch, o.room, before, *o)
 			}
 			a.said[k] = *o

@@ -1,6 +1,8 @@
 package forward
 
 import (
+	"slices"
+
 	"mars/internal/machine"
 	"mars/internal/planted"
 	"mars/internal/wire"
@@ -269,7 +271,11 @@ func (s *flows) join(now machine.Time, f *flow, label wire.Label) *discovery {
 	if len(f.epochs) == keptEpochs {
 		f.epochs = append(f.epochs[:0], f.epochs[1:]...)
 	}
-	f.epochs = append(f.epochs, d)
+	at := len(f.epochs)
+	for at > 0 && f.epochs[at-1].boot == d.boot && f.epochs[at-1].epoch > d.epoch { // it was overtaken on the way: oldest first
+		at--
+	}
+	f.epochs = slices.Insert(f.epochs, at, d)
 	s.setLanes(f)
 	return d
 }

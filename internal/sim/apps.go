@@ -26,6 +26,7 @@ type flow struct {
 	t95      machine.Time // −1: not yet
 	t100     machine.Time
 	failed   error
+	failedAt machine.Time
 
 	discovered machine.Time // when the first discovery ended; −1: not yet
 	discovery  machine.Time // how long it took
@@ -123,7 +124,7 @@ func (c *consumer) handle(now machine.Time, ev *fetch.Event) {
 		f.t100 = now - f.start
 		c.end(f)
 	case fetch.Failed:
-		f.failed = ev.Err
+		f.failed, f.failedAt = ev.Err, now
 		c.end(f)
 	}
 }

@@ -115,7 +115,7 @@ func (e *endHost) turn(now machine.Time) {
 		}
 		switch {
 		case ev.Err != nil:
-			f.failed = ev.Err
+			f.failed, f.failedAt = ev.Err, now
 		case ev.Done:
 			f.t100 = now - f.start
 		}

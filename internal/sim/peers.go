@@ -103,7 +103,7 @@ func (c *plainConsumer) handle(now machine.Time, ev *foreign.Event) {
 		}
 		c.end(i)
 	case foreign.Failed:
-		f.failed = ev.Err
+		f.failed, f.failedAt = ev.Err, now
 		c.end(i)
 	}
 }

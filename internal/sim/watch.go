@@ -133,7 +133,7 @@ func (v *watch) whole(f *flow) {
 	if f.t100 >= 0 && f.received != f.size {
 		v.fail("%s: it ended with %d bytes of %d", f.name, f.received, f.size)
 	}
-	if f.failed != nil && !v.mayFail() {
+	if f.failed != nil && !v.mayFail(f.failedAt) {
 		v.fail("%s: it failed: %v", f.name, f.failed)
 	}
 }
@@ -141,13 +141,13 @@ func (v *watch) whole(f *flow) {
 // grace is how long after healing a transfer may still end with an error: it told the truth when it gave up waiting.
 const grace = 3 * machine.Second
 
-// mayFail tells whether a transfer may end with an error now: a fault is on, or was just before.
-func (v *watch) mayFail() bool {
+// mayFail tells whether a transfer may end with an error at a time: a fault is on, or was just before.
+func (v *watch) mayFail(at machine.Time) bool {
 	last := machine.Time(-grace)
 	for i := range v.w.w.Faults {
 		last = max(last, machine.Time(v.w.w.Faults[i].At+v.w.w.Faults[i].For))
 	}
-	return v.w.net.now <= last+grace && len(v.w.w.Faults) > 0
+	return at <= last+grace && len(v.w.w.Faults) > 0
 }
 
 func (v *watch) corrupted() bool {

@@ -27,6 +27,7 @@ const (
 // systems are those that plans run, as often as they are listed.
 var systems = [...]string{
 	"MARS-everywhere-paper", "MARS-everywhere-paper", "MARS-everywhere-paper", "MARS-everywhere-paper",
+	"MARS-everywhere", "MARS-everywhere", "MARS-everywhere", "MARS", "MARS", "MARS-IP",
 	"MARS-paper", "MARS-paper", "MARS-IP-paper", "MARS-ENDPOINT-paper",
 	"best-route", "PCON", "PCON-loop-free", "QSF-like",
 }
