@@ -48,9 +48,24 @@ func (h *Host) Groups(dst []int, faces []machine.FaceID) (groups []int, ok bool)
 }
 
 func (c *conn) shares(a, b int) (shared, known bool) {
-	s, ok := c.ctrl.(cc.Sharer)
-	if !ok || s.Verdicts() == 0 || a >= len(c.subs) || b >= len(c.subs) {
+	if a >= len(c.subs) || b >= len(c.subs) || !c.subs[a].controlled || !c.subs[b].controlled {
 		return false, false
 	}
-	return s.Shared(c.subs[a].control, c.subs[b].control), true
+	return verdict(c.ctrl, c.subs[a].control, c.subs[b].control)
+}
+
+// shares of MPQUIC: paths whose controllers are different ones are on their own, as far as either knows.
+func (c *quicConn) shares(a, b int) (shared, known bool) {
+	if a >= len(c.all) || b >= len(c.all) || !c.all[a].controlled || !c.all[b].controlled || c.all[a].control != c.all[b].control {
+		return false, false
+	}
+	return verdict(c.all[a].control, c.all[a].flow, c.all[b].flow)
+}
+
+func verdict(ctrl cc.Controller, a, b cc.Subflow) (shared, known bool) {
+	s, ok := ctrl.(cc.Sharer)
+	if !ok || s.Verdicts() == 0 {
+		return false, false
+	}
+	return s.Shared(a, b), true
 }

@@ -100,7 +100,7 @@ func bulkNetwork(w *scenario.World, window int) *network {
 		b.net.hosts[f.Producer].m = &bulk{sends: true, window: window, end: uint64(f.Bytes / bulkSegment)}
 	}
 	*n = b.net
-	n.seal(1500)
+	n.seal(1500, 1500)
 	return n
 }
 

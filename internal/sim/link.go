@@ -8,14 +8,14 @@ import (
 	"mars/internal/scenario"
 )
 
-// packet is one packet in a queue or on the wire.
+// packet is one packet in a queue or on the wire. It fills half a cache line: rings of them are what a run touches most.
 type packet struct {
 	arrive machine.Time
 	depart machine.Time // when its last bit leaves the queue
 	buf    int32
-	size   int32 // bytes of IP packet
-	addr   int32 // whom it is for: an address of the network
-	face   machine.FaceID
+	addr   int32  // whom it is for: an address of the network
+	size   uint16 // bytes of IP packet
+	face   uint16 // at the host that it is for
 	ecn    machine.ECN
 	header uint8 // bytes of it that aren't the Machine's
 	lost   bool  // it won't arrive
@@ -100,36 +100,37 @@ func (l *link) settle(now machine.Time) {
 	}
 }
 
-// send puts p at the end of the queue; false: it is full and the packet is dropped.
-func (l *link) send(now machine.Time, p packet) bool {
+// send puts a copy of p at the end of the queue; false: it is full and the packet is dropped.
+func (l *link) send(now machine.Time, p *packet) bool {
 	l.settle(now)
 	queued := l.n - l.gone
 	if queued >= l.capacity || l.wait+int(p.size) > l.byteLimit || l.down {
 		l.drops++
 		return false
 	}
-	out := max(now, l.busy)
-	if l.mark != nil && p.ecn != machine.NotECT && l.mark.Marks(now, out, int(queued)) {
-		p.ecn = machine.CE
-		l.marks++
-	}
-	l.busy = out + machine.Time(uint64(p.size)*l.perByte>>rateShift)
-	p.depart = l.busy
-	p.arrive = p.depart + l.delay
-	if l.jitter > 0 {
-		p.arrive = max(p.arrive+machine.Time(l.jitterOf.Int64N(int64(l.jitter)+1)), l.lastOut)
-	}
-	l.lastOut = max(l.lastOut, p.arrive)
-	p.arrive = l.lastOut // a delay that shrinks doesn't reorder
-	p.lost = l.loss.Hits(l.random)
-	p.lost = l.burst.Loses(l.random) || p.lost || l.hole || l.deaf
 	if int(l.n) == len(l.ring) {
 		l.grow()
 	}
-	*l.at(l.n) = p
+	q := l.at(l.n)
+	*q = *p
+	out := max(now, l.busy)
+	if l.mark != nil && q.ecn != machine.NotECT && l.mark.Marks(now, out, int(queued)) {
+		q.ecn = machine.CE
+		l.marks++
+	}
+	l.busy = out + machine.Time(uint64(q.size)*l.perByte>>rateShift)
+	q.depart = l.busy
+	q.arrive = q.depart + l.delay
+	if l.jitter > 0 {
+		q.arrive = max(q.arrive+machine.Time(l.jitterOf.Int64N(int64(l.jitter)+1)), l.lastOut)
+	}
+	l.lastOut = max(l.lastOut, q.arrive)
+	q.arrive = l.lastOut // a delay that shrinks doesn't reorder
+	q.lost = l.loss.Hits(l.random)
+	q.lost = l.burst.Loses(l.random) || q.lost || l.hole || l.deaf
 	l.n++
-	l.wait += int(p.size)
-	l.bytes += int64(p.size)
+	l.wait += int(q.size)
+	l.bytes += int64(q.size)
 	l.packets++
 	return true
 }
@@ -150,9 +151,9 @@ func (l *link) next() machine.Time {
 	return l.ring[l.head&uint32(len(l.ring)-1)].arrive
 }
 
-// take removes the packet that arrives now.
-func (l *link) take() packet {
-	p := l.ring[l.head&uint32(len(l.ring)-1)]
+// take removes the packet that arrives now. It stays as it is until the link sends again.
+func (l *link) take() *packet {
+	p := &l.ring[l.head&uint32(len(l.ring)-1)]
 	l.head++
 	l.n--
 	l.taken++

@@ -16,7 +16,7 @@ func oneWay(d scenario.Direction) link { return newLink(0, 1, "l", &d, 1) }
 func TestFixedRate(t *testing.T) {
 	l := oneWay(scenario.Direction{Rate: 8e6, Delay: 5 * time.Millisecond, Packets: 2, MTU: 1500}) // 1 µs per byte
 	for i, want := range []bool{true, true, false} {
-		if got := l.send(0, packet{size: 1000}); got != want {
+		if got := l.send(0, &packet{size: 1000}); got != want {
 			t.Errorf("packet %d taken: %v", i, got)
 		}
 	}
@@ -29,7 +29,7 @@ func TestFixedRate(t *testing.T) {
 	if got, want := l.next(), 7*machine.Millisecond; got != want {
 		t.Errorf("the second arrives at %v, want %v", got, want)
 	}
-	if !l.send(1500*machine.Microsecond, packet{size: 500}) { // the first has left by then
+	if !l.send(1500*machine.Microsecond, &packet{size: 500}) { // the first has left by then
 		t.Error("no room")
 	}
 	l.take()
@@ -37,7 +37,7 @@ func TestFixedRate(t *testing.T) {
 		t.Errorf("the third arrives at %v, want %v", got, want)
 	}
 	b := oneWay(scenario.Direction{Rate: 8e6, Bytes: 1500, MTU: 1500})
-	if !b.send(0, packet{size: 1000}) || b.send(0, packet{size: 501}) || !b.send(0, packet{size: 500}) {
+	if !b.send(0, &packet{size: 1000}) || b.send(0, &packet{size: 501}) || !b.send(0, &packet{size: 500}) {
 		t.Error("a queue of 1500 bytes")
 	}
 }
@@ -45,8 +45,8 @@ func TestFixedRate(t *testing.T) {
 // TestRateChange: what waits, and the rest of what is being sent, goes at the new rate.
 func TestRateChange(t *testing.T) {
 	l := oneWay(scenario.Direction{Rate: 8e6, Packets: 10, MTU: 1500})
-	l.send(0, packet{size: 1000})
-	l.send(0, packet{size: 1000})
+	l.send(0, &packet{size: 1000})
+	l.send(0, &packet{size: 1000})
 	l.changeRate(500*machine.Microsecond, 16e6)
 	for i, want := range []machine.Time{750 * machine.Microsecond, 1250 * machine.Microsecond} {
 		if got := l.next(); got != want {
@@ -63,7 +63,7 @@ func TestJitterKeepsOrder(t *testing.T) {
 		if i == 250 {
 			l.delay = 0
 		}
-		l.send(machine.Time(i)*machine.Microsecond, packet{size: 100})
+		l.send(machine.Time(i)*machine.Microsecond, &packet{size: 100})
 	}
 	last := machine.Time(0)
 	for l.n > 0 {
@@ -92,7 +92,7 @@ func TestLossRates(t *testing.T) {
 		lost := 0
 		const n = 200_000
 		for range n {
-			l.send(l.busy, packet{size: 100})
+			l.send(l.busy, &packet{size: 100})
 			if l.take().lost {
 				lost++
 			}

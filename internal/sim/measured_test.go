@@ -127,6 +127,37 @@ func TestMovesAndStops(t *testing.T) {
 	}
 }
 
+// TestDetections: what a controller detects is told of MPTCP's subflows as of MPQUIC's paths, and only if it detects.
+func TestDetections(t *testing.T) {
+	for _, c := range []struct {
+		system string
+		study  string
+		want   []int // groups in the end; nil: nothing is detected
+	}{
+		{"MPTCP-Oracle:ba-mpcubic", "ba-mpcubic-2", []int{0, 0}},
+		{"MPQUIC-Oracle:ba-mpcubic", "ba-mpcubic-2", []int{0, 0}},
+		{"MPQUIC-Oracle:ba-mpcubic", "ba-mpcubic-3", []int{0, 1, 1}},
+		{"MPQUIC-Oracle:u-mpcubic", "ba-mpcubic-2", nil},
+		{"MPQUIC-Oracle", "ba-mpcubic-2", nil},
+	} {
+		w := shorter(t, "../../scenarios/"+c.study+".yaml", 3) // 50 ms, with marks
+		w.Limit, w.Measure.To = 12*time.Second, 12*time.Second
+		r, err := Run(w, c.system, 1, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := r.Flows[0].Detections
+		switch {
+		case len(all) == 0:
+			if c.want != nil {
+				t.Errorf("%s, %s: nothing was detected", c.system, c.study)
+			}
+		case !slices.Equal(all[len(all)-1].Groups, c.want):
+			t.Errorf("%s, %s: groups %v, want %v", c.system, c.study, all, c.want)
+		}
+	}
+}
+
 // TestOnlyEndpointsGoOn: what fetches whole objects says so.
 func TestOnlyEndpointsGoOn(t *testing.T) {
 	w := shorter(t, "../../scenarios/ba-mpcubic-2.yaml", 0)

@@ -69,7 +69,7 @@ func (m *mischief) end(kind scenario.FaultKind) {
 // meddle does to a packet that arrives what goes wrong on its link; false: it isn't delivered now.
 func (n *network) meddle(l *link, p *packet) bool {
 	m := l.mischief
-	if m.mtu > 0 && p.size > m.mtu {
+	if m.mtu > 0 && int32(p.size) > m.mtu {
 		l.losses++
 		n.bufs.put(p.buf)
 		return false
@@ -106,7 +106,7 @@ func (m *mischief) age(p *packet, data []byte) {
 	}
 	w.Feedback = m.feedback
 	if out := w.Append(nil); len(out) <= len(data) {
-		p.size = int32(copy(data, out)) + headerBytes
+		p.size = uint16(copy(data, out) + headerBytes)
 	}
 }
 
@@ -156,7 +156,7 @@ func (n *network) arriveLate() {
 	n.tree.set(n.lateLeaf(), next)
 	n.events++
 	n.hash = (n.hash ^ uint64(n.now)<<12 ^ uint64(h.link)<<1) * 0x9e3779b97f4a7c15
-	n.deliver(&n.links[h.link], h.p)
+	n.deliver(&n.links[h.link], &h.p)
 }
 
 // heal ends every fault and every loss.

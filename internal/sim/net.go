@@ -68,14 +68,16 @@ type network struct {
 	hash   uint64 // of everything that arrived
 	events int64
 	done   func() bool // nil: run to the limit
+	acted  bool        // something has happened that may end the run
 	trace  *tracer
 	late   late           // packets that faults hold back
 	watch  func(host int) // called when a host has acted; nil: nobody looks
 }
 
-// seal makes the network ready to run: every host, link and port is there.
-func (n *network) seal(mtu int) {
-	n.bufs.stride = mtu
+// seal makes the network ready to run: every host, link and port is there. No Machine touches more than the first touched bytes of a
+// packet.
+func (n *network) seal(mtu, touched int) {
+	n.bufs.mtu, n.bufs.stride = mtu, min(touched, mtu)
 	n.tree = newTree(len(n.links) + len(n.hosts) + 2)
 	for i := range n.hosts {
 		if n.hosts[i].m != nil {
@@ -136,6 +138,7 @@ func (n *network) run(limit machine.Time) {
 			h := leaf - links
 			n.hosts[h].m.Advance(n.hosts[h].local(at))
 			n.pump(h)
+			n.acted = true
 		case leaf == n.lateLeaf():
 			n.arriveLate()
 		default:
@@ -143,9 +146,12 @@ func (n *network) run(limit machine.Time) {
 			n.plan = n.plan[1:]
 			e.do(at)
 			n.tree.set(leaf, n.planned())
+			n.acted = true
 		}
-		if n.done != nil && n.done() {
-			return
+		if n.acted { // a router's events end nothing
+			if n.acted = false; n.done != nil && n.done() {
+				return
+			}
 		}
 	}
 }
@@ -158,21 +164,21 @@ func (n *network) arrive(l *link) {
 	n.hash = (n.hash ^ uint64(n.now)<<12 ^ uint64(l.id)<<1 ^ uint64(p.size)<<40 ^ uint64(p.ecn)<<62) * 0x9e3779b97f4a7c15
 	n.hash ^= n.hash >> 29
 	if n.trace != nil {
-		n.trace.packet(n.now, l, &p)
+		n.trace.packet(n.now, l, p)
 	}
 	if p.lost {
 		l.losses++
 		n.bufs.put(p.buf)
 		return
 	}
-	if l.mischief != nil && !n.meddle(l, &p) {
+	if l.mischief != nil && !n.meddle(l, p) {
 		return
 	}
 	n.deliver(l, p)
 }
 
 // deliver hands a packet to the host at the end of a link.
-func (n *network) deliver(l *link, p packet) {
+func (n *network) deliver(l *link, p *packet) {
 	h := &n.hosts[l.to]
 	if h.router != nil {
 		n.forward(h.router, p)
@@ -182,19 +188,20 @@ func (n *network) deliver(l *link, p packet) {
 		n.bufs.put(p.buf)
 		return
 	}
-	n.receive(h, &p)
+	n.receive(h, p)
 	n.bufs.put(p.buf)
 	n.pump(int(l.to))
+	n.acted = true
 }
 
 // receive hands a packet to a Machine: what is lent of it is lent on to those that know how to take it.
 func (n *network) receive(h *host, p *packet) {
 	now, size := h.local(n.now), int(p.size)-int(p.header)
-	if tail := n.bufs.tails[p.buf]; tail.Of != nil && h.lender != nil {
-		h.lender.ReceiveLent(now, p.face, p.ecn, n.bufs.bytes(p.buf)[:size-tail.Len()], tail)
+	if tail := n.bufs.tail(p.buf); tail.Of != nil && h.lender != nil {
+		h.lender.ReceiveLent(now, machine.FaceID(p.face), p.ecn, n.bufs.bytes(p.buf)[:size-tail.Len()], tail)
 		return
 	}
-	h.m.Receive(now, p.face, p.ecn, n.bufs.flat(p.buf, size)[:size])
+	h.m.Receive(now, machine.FaceID(p.face), p.ecn, n.bufs.flat(p.buf, size)[:size])
 }
 
 // transmit takes the next datagram of a face into a slot; its length, or as Transmit.
@@ -203,11 +210,11 @@ func (n *network) transmit(h *host, face machine.FaceID, slot int32) (int, machi
 		return h.m.Transmit(h.local(n.now), face, n.bufs.bytes(slot))
 	}
 	size, tail, ecn := h.lender.TransmitLent(h.local(n.now), face, n.bufs.bytes(slot))
-	n.bufs.tails[slot] = tail
+	n.bufs.lend(slot, tail)
 	return size + tail.Len(), ecn
 }
 
-func (n *network) forward(r *router, p packet) {
+func (n *network) forward(r *router, p *packet) {
 	out := int32(-1)
 	if int(p.addr) < len(r.table) {
 		out = r.table[p.addr]
@@ -263,12 +270,12 @@ func (n *network) drain(h *host, face machine.FaceID) bool {
 		if size <= 0 {
 			n.bufs.put(slot)
 			if size < 0 {
-				panic(fmt.Sprintf("sim: %s wants to send %d bytes by a face whose MTU is %d", h.name, -size, n.bufs.stride))
+				panic(fmt.Sprintf("sim: %s wants to send %d bytes by a face whose MTU is %d", h.name, -size, n.bufs.mtu))
 			}
 			return sent
 		}
 		sent = true
-		if !l.send(n.now, packet{buf: slot, size: int32(size + int(header)), header: header, addr: p.addr, face: p.face, ecn: ecn}) {
+		if !l.send(n.now, &packet{buf: slot, size: uint16(size + int(header)), header: header, addr: p.addr, face: uint16(p.face), ecn: ecn}) {
 			n.bufs.put(slot)
 		} else if l.n == 1 {
 			n.tree.set(int(l.id), l.next())

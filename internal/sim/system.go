@@ -144,8 +144,18 @@ func (s *system) build(w *scenario.World, seed uint64, opt Options) (*world, err
 	for i := range w.Links {
 		mtu = max(mtu, w.Links[i].AB.MTU, w.Links[i].BA.MTU)
 	}
-	b.net.seal(mtu)
+	b.net.seal(mtu, s.touches(w, mtu))
 	return &b.world, nil
+}
+
+// touches is how many bytes of a packet are written or read at most: TCP and MPTCP write headers and the first bytes of the payload. What
+// faults do to packets may be anywhere in them.
+func (s *system) touches(w *scenario.World, mtu int) int {
+	const headers = 128
+	if s.endpoints != nil && s.endpoints.protocol != endpoint.MPQUIC && len(w.Faults) == 0 {
+		return headers
+	}
+	return mtu
 }
 
 // goesOn tells whether a flow isn't over when an object is whole, or isn't the system's.
