@@ -17,7 +17,7 @@ import (
 	"mars/internal/scenario"
 )
 
-// What calibration insists on (evaluation.md).
+// What calibration insists on (evaluation.md); delays are the scenario's.
 const (
 	maxRateError = 0.01
 	maxLossError = 0.05
@@ -277,7 +277,8 @@ func (c *Calibration) delays(probes []*probe) {
 		variance += float64(p.sent) * loss * (1 - loss)
 	}
 	c.Packets = all.total
-	c.DelayP50, c.DelayP99 = all.quantile(0.5), all.quantile(0.99)
+	c.DelayP50 = time.Duration(float64(all.quantile(0.5)) / c.Dilation)
+	c.DelayP99 = time.Duration(float64(all.quantile(0.99)) / c.Dilation)
 	c.Wanted, c.Lost = wanted/max(sent, 1), 1-float64(all.total)/max(sent, 1)
 	if slices.ContainsFunc(probes, func(p *probe) bool { return p.dir.Jitter > 0 }) {
 		c.DelayP50, c.DelayP99 = 0, 0 // jitter is wanted, and not told apart

@@ -23,19 +23,22 @@ func probed(loss float64, lost int64, late time.Duration) *probe {
 // TestCalibrationJudges: errors beyond what is allowed are problems, those within aren't, and chance is allowed for.
 func TestCalibrationJudges(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		p    *probe
-		want string // part of the problem; "": none
+		name     string
+		p        *probe
+		dilation float64
+		want     string // part of the problem; "": none
 	}{
-		{"fine", probed(0, 0, 50*time.Microsecond), ""},
-		{"late", probed(0, 0, 200*time.Microsecond), "delays are off"},
-		{"lost", probed(0, 20, 0), "were lost"},
-		{"as many lost as asked for", probed(0.01, 103, 0), ""},
-		{"by chance more", probed(0.01, 128, 0), ""},
-		{"too many lost", probed(0.01, 180, 0), "were lost"},
-		{"too few lost", probed(0.01, 40, 0), "were lost"},
+		{"fine", probed(0, 0, 50*time.Microsecond), 1, ""},
+		{"late", probed(0, 0, 200*time.Microsecond), 1, "delays are off"},
+		{"not in the scenario's time", probed(0, 0, 200*time.Microsecond), 4, ""},
+		{"in it too", probed(0, 0, 600*time.Microsecond), 4, "delays are off"},
+		{"lost", probed(0, 20, 0), 1, "were lost"},
+		{"as many lost as asked for", probed(0.01, 103, 0), 1, ""},
+		{"by chance more", probed(0.01, 128, 0), 1, ""},
+		{"too many lost", probed(0.01, 180, 0), 1, "were lost"},
+		{"too few lost", probed(0.01, 40, 0), 1, "were lost"},
 	} {
-		cal := &Calibration{}
+		cal := &Calibration{Dilation: c.dilation}
 		cal.delays([]*probe{c.p})
 		if got := strings.Join(cal.Problems, "; "); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q", c.name, got)

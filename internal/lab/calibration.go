@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Calibration is what links were found to do while all were loaded at once. Delay errors are of real time; they hold all that the
-// lab adds: waiting to be read, and being delivered late.
+// Calibration is what links were found to do while all were loaded at once. Delay errors are of the scenario's time, which is real
+// time divided by the dilation; they hold all that the lab adds: waiting to be read, and being delivered late.
 type Calibration struct {
 	Dilation  float64
 	Packets   int64         // measured
@@ -22,7 +22,7 @@ type Calibration struct {
 
 func (c *Calibration) String() string {
 	return fmt.Sprintf("%d packets with all links loaded at dilation %g: rate within %.2f%%, delay error p50 %v, p99 %v, loss %.3f%% for %.3f%%, processors %.0f%% busy",
-		c.Packets, c.Dilation, c.RateError*100, c.DelayP50, c.DelayP99, c.Lost*100, c.Wanted*100, c.Busy*100)
+		c.Packets, c.Dilation, c.RateError*100, c.DelayP50.Round(time.Microsecond), c.DelayP99.Round(time.Microsecond), c.Lost*100, c.Wanted*100, c.Busy*100)
 }
 
 // ErrTooFast says that this machine can't emulate the links of a scenario as fast as asked for.

@@ -34,6 +34,7 @@ type emulator struct {
 	ended    chan struct{}
 	failed   error // valid when ended is closed
 	stop     bool
+	class    string // how the kernel schedules the thread
 	free     [][]byte
 	size     int // of a buffer
 	late     histogram
@@ -106,7 +107,7 @@ func (e *emulator) run() {
 	runtime.LockOSThread() // and never unlocked: the thread's priority ends with it
 	defer close(e.ended)
 	defer e.release()
-	meetDeadlines()
+	e.class = meetDeadlines()
 	events := make([]unix.EpollEvent, len(e.devices)+1)
 	for last := time.Now(); !e.stop; last = time.Now() {
 		due := e.due()
@@ -136,25 +137,29 @@ func (e *emulator) run() {
 // for 50 ms a second when others want to run too.
 const share = 850 * time.Microsecond
 
-// meetDeadlines puts the thread before all that have no deadline.
-func meetDeadlines() {
+// meetDeadlines puts the thread before all that have no deadline, and tells how the kernel schedules it now.
+func meetDeadlines() string {
 	punctual()
 	err := unix.SchedSetAttr(0, &unix.SchedAttr{
 		Size: unix.SizeofSchedAttr, Policy: unix.SCHED_DEADLINE, Flags: resetOnFork, // else it couldn't make threads
 		Runtime: uint64(share), Deadline: uint64(time.Millisecond), Period: uint64(time.Millisecond),
 	}, 0)
-	if err != nil { // for one, if its processors are restricted
-		hasten()
+	if err == nil {
+		return fmt.Sprintf("SCHED_DEADLINE, %v of each ms", share)
 	}
+	return hasten() // for one, if its processors are restricted
 }
 
-// hasten puts the thread before usual ones.
-func hasten() {
+// hasten puts the thread before usual ones, and tells how.
+func hasten() string {
 	punctual()
-	err := unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0)
-	if err != nil {
-		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20)
+	if unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}, 0) == nil {
+		return "SCHED_FIFO"
 	}
+	if unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20) == nil {
+		return "nice −20"
+	}
+	return "no priority"
 }
 
 // hurry puts all threads of this process before usual ones, or back among them, but those that have a deadline. Go's scheduler takes

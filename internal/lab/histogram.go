@@ -2,9 +2,9 @@ package lab
 
 import "time"
 
-// histogram counts durations in steps of 10 µs, up to 20 ms.
+// histogram counts durations in steps of 10 µs, up to 50 ms.
 type histogram struct {
-	steps [2001]int64
+	steps [5001]int64
 	total int64
 }
 

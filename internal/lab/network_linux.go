@@ -22,6 +22,8 @@ type network struct {
 	pipes    []*pipe // 2·link from A to B, 2·link+1 from B to A
 	dir      string  // for files of the processes
 	resume   func()  // ends quiet
+
+	unpromoted error // why processes have no priority; nil: they have
 }
 
 // quiet keeps Go's runtime from stopping the emulator's thread: it comes back from every wait to ask the scheduler for a place, of

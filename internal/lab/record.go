@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"mars/internal/scenario"
 )
 
 // outcome is one run and what can't be said in it.
 type outcome struct {
-	Run     scenario.Run `json:"run"`
-	CPU     float64      `json:"cpu_s"`      // processor seconds of all processes
-	Into    int64        `json:"into_bytes"` // IP bytes toward consumers on their own links
-	From    int64        `json:"from_bytes"` // and from them
-	Invalid []string     `json:"invalid,omitempty"`
+	Run  scenario.Run `json:"run"`
+	CPU  float64      `json:"cpu_s"`      // processor seconds of all processes
+	Into int64        `json:"into_bytes"` // IP bytes toward consumers on their own links
+	From int64        `json:"from_bytes"` // and from them
+	// Real times: what one packet in a thousand came late by at least, and what a thread waited for a processor on average.
+	Late    time.Duration `json:"late_ns"`
+	Wait    time.Duration `json:"wait_ns"`
+	Invalid []string      `json:"invalid,omitempty"`
 }
 
 // records keep the outcomes of runs in a directory, so that a study that was interrupted goes on where it was. The zero value keeps

@@ -47,24 +47,39 @@ func (n *network) play(ctx context.Context, s system, seed uint64, opt Options) 
 	if err := r.start(ctx); err != nil {
 		return o, err
 	}
-	before, sent := processorTimes(), r.segments()
+	waited, sent := r.waits(), r.segments()
 	if err := r.watch(ctx); err != nil {
 		return o, err
 	}
-	if busy := processorTimes().busySince(before); busy > maxBusy {
-		o.Invalid = append(o.Invalid, fmt.Sprintf("the processors were %.0f%% busy", busy*100))
-	}
+	r.judgeWaits(r.waits().minus(waited))
 	err = r.count()
 	r.end()
 	r.judge(sent)
 	return o, err
 }
 
-// maxBusy is how busy processors may be, 0…1, for a run to count.
-const maxBusy = 0.97
+// What a run that counts may suffer, in the scenario's time.
+const (
+	maxWait = 200 * time.Microsecond // that a thread of a process waits for a processor, on average
+	maxLate = time.Millisecond       // that one packet in a thousand comes late
+)
 
-// maxLate is how late the emulator may deliver one packet in a thousand, in real time.
-const maxLate = 2 * time.Millisecond
+// waits are those of all processes.
+func (r *round) waits() (sum waits) {
+	for _, w := range r.workers {
+		one := waitsOf(w.cmd.Process.Pid)
+		sum = waits{sum.time + one.time, sum.turns + one.turns}
+	}
+	return sum
+}
+
+// judgeWaits says whether processes were held up, by each other or by whatever else runs here.
+func (r *round) judgeWaits(w waits) {
+	r.o.Wait = w.mean()
+	if mean := time.Duration(float64(r.o.Wait) / r.n.emulator.scale); mean > maxWait {
+		r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("processes waited %v for a processor, of the scenario's time", mean.Round(time.Microsecond)))
+	}
+}
 
 // reset makes all links what they were at first, for a run with that seed.
 func (n *network) reset(seed uint64) error {
@@ -337,8 +352,9 @@ func (r *round) count() error {
 				r.o.Into += c.bytes
 			}
 		}
-		if late := r.n.emulator.late.quantile(0.999); late > maxLate {
-			r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("one packet in a thousand came %v late", late))
+		r.o.Late = r.n.emulator.late.quantile(0.999)
+		if late := time.Duration(float64(r.o.Late) / r.n.emulator.scale); late > maxLate {
+			r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("one packet in a thousand came %v late, of the scenario's time", late.Round(time.Microsecond)))
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mars/internal/bound"
+	"mars/internal/machine"
 	"mars/internal/scenario"
 )
 
@@ -127,6 +128,10 @@ func (st *study) point(ctx context.Context, w *scenario.World) (err error) {
 	m.Dilation = n.emulator.scale
 	m.Notes = append(m.Notes, "Calibration: "+c.String())
 	m.Invalid = append(m.Invalid, c.Problems...)
+	class := ""
+	if err := n.emulator.do(func(machine.Time) { class = n.emulator.class }); err != nil {
+		return err
+	}
 	p := scenario.Point{Params: w.ParamMap(), Paper: st.s.PaperAt(w)}
 	if p.Bounds, err = bound.Of(w, bound.Options{}); err != nil {
 		return fmt.Errorf("bound: %w", err)
@@ -145,6 +150,7 @@ func (st *study) point(ctx context.Context, w *scenario.World) (err error) {
 			}
 		}
 	}
+	m.Notes = append(m.Notes, priorities(class, n.unpromoted), held(st.systems, outcomes, n.emulator.scale))
 	for i, s := range st.systems {
 		sys, err := st.conclude(w, &p, s, outcomes[i])
 		if err != nil {
@@ -154,6 +160,30 @@ func (st *study) point(ctx context.Context, w *scenario.World) (err error) {
 	}
 	st.r.Points = append(st.r.Points, p)
 	return nil
+}
+
+// priorities tells who came before whom.
+func priorities(emulator string, failed error) string {
+	if failed != nil {
+		return fmt.Sprintf("Priorities: the emulator has %s, processes none (%v)", emulator, failed)
+	}
+	return fmt.Sprintf("Priorities: the emulator has %s; processes have nice %d, each in a session of that nice value", emulator, ahead)
+}
+
+// held tells what held systems up, over all their runs, in the scenario's time.
+func held(systems []system, outcomes [][]outcome, scale float64) string {
+	var all []string
+	for i, s := range systems {
+		late, wait := time.Duration(0), time.Duration(0)
+		for _, o := range outcomes[i] {
+			late, wait = max(late, o.Late), max(wait, o.Wait)
+		}
+		scaled := func(d time.Duration) time.Duration {
+			return time.Duration(float64(d) / scale).Round(time.Microsecond)
+		}
+		all = append(all, fmt.Sprintf("%s %v and %v", s.name, scaled(late), scaled(wait)))
+	}
+	return "Lateness of one packet in a thousand and mean wait of a thread for a processor, in the worst run, of the scenario's time: " + strings.Join(all, ", ")
 }
 
 // one is the outcome of one run, unless it is on record already.

@@ -41,8 +41,8 @@ func (n *network) startWorker(binary, host string, j *Job, env []string, events 
 	w.cmd = exec.Command(binary, "lab", "host")
 	w.cmd.Env = append(w.cmd.Environ(), env...)
 	w.cmd.Stdin, w.cmd.Stderr = theirs, &w.notes
-	// The kernel ends it with the lab, which else closes its input.
-	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	// The kernel ends it with the lab, which else closes its input. A session of its own can have a priority of its own.
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
 	out, err := w.cmd.StdoutPipe()
 	if err == nil {
 		err = inside(host, w.cmd.Start)
@@ -50,6 +50,9 @@ func (n *network) startWorker(binary, host string, j *Job, env []string, events 
 	if err != nil {
 		in.Close()
 		return nil, fmt.Errorf("start a process on %s: %w", j.Host, err)
+	}
+	if err := promote(w.cmd.Process.Pid); err != nil {
+		n.unpromoted = err
 	}
 	if p, ok := processOf(w.cmd.Process.Pid); ok {
 		n.state.Processes = append(n.state.Processes, p)
@@ -82,6 +85,7 @@ func (w *worker) tell(v any) error {
 
 // begin tells the process when to begin; what it has used until now isn't counted.
 func (w *worker) begin(at time.Time) error {
+	unhurried(w.cmd.Process.Pid)
 	if fields := statOf(w.cmd.Process.Pid); len(fields) > 12 {
 		user, _ := strconv.ParseFloat(fields[11], 64)
 		system, _ := strconv.ParseFloat(fields[12], 64)

@@ -1,0 +1,77 @@
+package lab
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ahead is the nice value of the lab's processes: before whatever else runs here, and behind the emulator, which has a deadline.
+const ahead = -10
+
+// promote puts a process that leads a session of its own before others. Where the kernel groups processes by session
+// (kernel.sched_autogroup_enabled, sched(7)) nice values count within a session only, so the session gets the same one.
+func promote(pid int) error {
+	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, ahead); err != nil {
+		return fmt.Errorf("nice %d: %w", ahead, err)
+	}
+	if !autogroups() {
+		return nil
+	}
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), fmt.Appendf(nil, "%d", ahead), 0); err != nil {
+		return fmt.Errorf("nice %d of a session: %w", ahead, err)
+	}
+	return nil
+}
+
+// leisure is by how much the kernel may delay the timeouts of the lab's processes, but not their timers (prctl(2), PR_SET_TIMERSLACK).
+const leisure = 2 * time.Millisecond
+
+// unhurried lets the timeouts of all threads of a process be late, and of those that they make. The monitor thread of Go's runtime
+// wakes up every 20 µs while its process does anything; with a process per host these threads took half of the machine. Faces pace
+// by timers.
+func unhurried(pid int) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, path := range threads { // what is refused makes the lab slower, which is measured
+		_ = os.WriteFile("/proc/"+filepath.Base(path)+"/timerslack_ns", fmt.Appendf(nil, "%d", leisure.Nanoseconds()), 0)
+	}
+}
+
+// autogroups tells whether the kernel shares processors out to sessions first.
+func autogroups() bool {
+	text, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled")
+	return err == nil && strings.TrimSpace(string(text)) == "1"
+}
+
+// waits is how long threads that could run waited for a processor, and how often they got one.
+type waits struct {
+	time  time.Duration
+	turns int64
+}
+
+// waitsOf adds up those of all threads of a process (Documentation/scheduler/sched-stats: /proc/PID/task/TID/schedstat).
+func waitsOf(pid int) (w waits) {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	for _, path := range threads {
+		var ran, waited, turns int64
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		if _, err := fmt.Sscan(string(text), &ran, &waited, &turns); err == nil {
+			w.time, w.turns = w.time+time.Duration(waited), w.turns+turns
+		}
+	}
+	return w
+}
+
+func (w waits) minus(before waits) waits {
+	return waits{w.time - before.time, w.turns - before.turns}
+}
+
+// mean is what one turn waited for.
+func (w waits) mean() time.Duration { return w.time / time.Duration(max(w.turns, 1)) }
