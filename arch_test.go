@@ -53,7 +53,7 @@ var rooms = map[string]room{
 	root: {
 		internal: []string{
 			"cc", "internal/machine", "internal/wire", "internal/forward", "internal/fetch", "internal/foreign", "internal/publish",
-			"internal/route", "internal/node", "internal/secure", "internal/driver", "internal/disk",
+			"internal/route", "internal/node", "internal/secure", "internal/driver", "internal/disk", "internal/status",
 		},
 		external: []string{"github.com/goccy/go-yaml", "github.com/prometheus/client_golang", "golang.org/x/sys"},
 		tests:    []string{"internal/impair"},
@@ -111,6 +111,7 @@ var rooms = map[string]room{
 		internal: []string{"internal/machine", "internal/scenario", "internal/bound", "internal/channel"},
 		external: []string{"golang.org/x/sys", "github.com/quic-go/quic-go"},
 	},
+	"internal/status":  {never: []string{"net", "os", "sync", "syscall", "crypto/rand"}},
 	"internal/gateway": {internal: []string{root, "internal/wire"}, tests: []string{"internal/impair"}},
 	"internal/report":  {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},
 	"cmd/mars":         {internal: []string{all}, external: []string{all}},

@@ -207,29 +207,19 @@ func (n *Node) register(ctx context.Context) bool {
 
 // command gives the node of this host a management command.
 func (n *Node) command(ctx context.Context, what string, p wire.ControlParameters) error {
-	answer := make(chan []byte, 1)
-	err := n.driver.Do(func(now machine.Time) {
-		n.asked[n.asker.Command(now, what, p)] = answer
-		n.node.Touch(now)
-	})
-	if err != nil {
+	a, err := n.question(ctx, func(now machine.Time) uint32 { return n.asker.Command(now, what, p) })
+	var r wire.ControlResponse
+	switch {
+	case err != nil:
 		return err
+	case a.Content == nil:
+		return ErrTimeout
+	case r.Decode(a.Content) != nil:
+		return errors.New("its answer is no control response")
+	case r.Code != statusOK:
+		return fmt.Errorf("it answers %d %s", r.Code, r.Text)
 	}
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case content := <-answer:
-		var r wire.ControlResponse
-		switch {
-		case content == nil:
-			return ErrTimeout
-		case r.Decode(content) != nil:
-			return errors.New("its answer is no control response")
-		case r.Code != statusOK:
-			return fmt.Errorf("it answers %d %s", r.Code, r.Text)
-		}
-		return nil
-	}
+	return nil
 }
 
 // statusOK is the code of a control response that grants a command.
@@ -270,17 +260,26 @@ var errNoMARS = errors.New("what listens there is no MARS node")
 
 // askHome asks the node at a socket a question, and returns the content of the answer.
 func askHome(path string, question wire.Name) ([]byte, error) {
-	c, err := net.DialTimeout("unix", path, askNode)
+	d, err := askSocket(path, wire.Interest{Name: question, CanBePrefix: true, MustBeFresh: true, HasNonce: true, Nonce: 1}, 0, askNode)
+	return d.Content, err
+}
+
+// askSocket asks the node at a socket one question, which is to leave by one of its faces (0: by any), and waits for the answer.
+func askSocket(path string, i wire.Interest, face uint64, wait time.Duration) (d wire.Data, err error) {
+	c, err := net.DialTimeout("unix", path, wait)
 	if err != nil {
-		return nil, noNode(path, err)
+		return d, noNode(path, err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(askNode)); err != nil {
-		return nil, noNode(path, err)
+	if err := c.SetDeadline(time.Now().Add(wait)); err != nil {
+		return d, noNode(path, err)
 	}
-	i := wire.Interest{Name: question, CanBePrefix: true, MustBeFresh: true, HasNonce: true, Nonce: 1}
-	if _, err := c.Write(i.Append(nil)); err != nil {
-		return nil, noNode(path, err)
+	question := i.Append(nil)
+	if face != 0 {
+		question = (&wire.Packet{NextHop: face, Fragment: question}).Append(nil)
+	}
+	if _, err := c.Write(question); err != nil {
+		return d, noNode(path, err)
 	}
 	var buf []byte
 	for chunk := make([]byte, 4096); ; {
@@ -291,17 +290,16 @@ func askHome(path string, question wire.Name) ([]byte, error) {
 			return answerOf(path, buf[:size])
 		}
 		if err := errors.Join(err, malformed); err != nil {
-			return nil, noNode(path, err)
+			return d, noNode(path, err)
 		}
 	}
 }
 
 // answerOf reads the answer.
-func answerOf(path string, packet []byte) ([]byte, error) {
+func answerOf(path string, packet []byte) (d wire.Data, err error) {
 	var p wire.Packet
-	var d wire.Data
 	if p.Decode(packet) == nil && !p.Nack && d.Decode(p.Fragment) == nil {
-		return d.Content, nil
+		return d, nil
 	}
-	return nil, noNode(path, errNoMARS)
+	return wire.Data{}, noNode(path, errNoMARS)
 }

@@ -51,6 +51,9 @@ type Config struct {
 	// asks goes there, and what it serves is registered there. Listen, Faces and Routes stay empty.
 	Attach string `yaml:"-"`
 
+	// Program is the version of the program, for those who ask the node.
+	Program string `yaml:"-"`
+
 	Study StudyConfig `yaml:"-"`
 
 	where map[string]position // of every value that came from a file or the environment, by key

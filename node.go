@@ -47,9 +47,11 @@ type Node struct {
 	signer     *publish.Signer // of what is served
 	trust      *secure.Trust   // in who signed what is fetched
 	settled    sync.Once
-	refusal    atomic.Pointer[string]   // what the neighbour that refused this node last said
-	asker      *node.Asker              // loop goroutine only
-	asked      map[uint32]chan<- []byte // loop goroutine only
+	refusal    atomic.Pointer[string]        // what the neighbour that refused this node last said
+	asker      *node.Asker                   // loop goroutine only
+	asked      map[uint32]chan<- node.Answer // loop goroutine only
+	pen        stopwatch                     // of what is fetched, to its destination
+	watch      observer                      // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -92,7 +94,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1}),
-		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- []byte),
+		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- node.Answer),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
 	if err := n.identify(key, members); err != nil {
@@ -110,7 +112,8 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err := n.loadMembership(); err != nil {
 		return nil, err
 	}
-	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Signers: n.trustedKeys, Dialer: n.dialer()})
+	n.node.Manage(node.ManageConfig{Start: uint64(time.Now().UnixMilli()), URIs: n.faceURIs, Signers: n.trustedKeys, Status: n.answerStatus, Dialer: n.dialer()})
+	n.node.AnswerPings()
 	n.node.Attach(0, n.fetch)
 	n.node.Attach(0, n.foreign)
 	n.node.Attach(0, n.asker)
@@ -237,6 +240,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if n.home != nil {
 		keepers.Go(func() { n.keep(keeping) })
 	}
+	keepers.Go(func() { n.keepWatch(keeping) })
 	if len(n.cfg.Operators) > 0 || n.cfg.Node.Certificate != "" {
 		keepers.Go(func() { n.keepMembership(keeping) })
 	}
@@ -278,7 +282,7 @@ func (n *Node) turn(now machine.Time) {
 	}
 	for _, a := range n.asker.Answers(nil) {
 		if c := n.asked[a.ID]; c != nil {
-			c <- a.Content // never blocks: it has room for the one answer
+			c <- a // never blocks: it has room for the one answer
 			delete(n.asked, a.ID)
 		}
 	}

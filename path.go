@@ -182,18 +182,24 @@ func (n *Node) explore(ctx context.Context, g *PathGraph, flow wire.Name) error 
 
 // ask asks one question of the overlay; nil: nobody answered.
 func (n *Node) ask(ctx context.Context, name wire.Name) ([]byte, error) {
-	answer := make(chan []byte, 1)
+	a, err := n.question(ctx, func(now machine.Time) uint32 { return n.asker.Ask(now, name) })
+	return a.Content, err
+}
+
+// question puts a question that ask asks, and waits for the answer, which has no Content if nobody answered.
+func (n *Node) question(ctx context.Context, ask func(now machine.Time) uint32) (node.Answer, error) {
+	answer := make(chan node.Answer, 1)
 	err := n.driver.Do(func(now machine.Time) {
-		n.asked[n.asker.Ask(now, name)] = answer
+		n.asked[ask(now)] = answer
 		n.node.Touch(now)
 	})
 	if err != nil {
-		return nil, err
+		return node.Answer{}, err
 	}
 	select {
-	case content := <-answer:
-		return content, nil
+	case a := <-answer:
+		return a, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return node.Answer{}, ctx.Err()
 	}
 }

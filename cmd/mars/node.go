@@ -231,6 +231,7 @@ func newLog(c *cobra.Command, w io.Writer, level string) (*slog.Logger, error) {
 
 // withNode runs a node for as long as f runs. f's context ends with ctx, and when the node ends by itself.
 func withNode(ctx context.Context, cfg *mars.Config, log *slog.Logger, f func(context.Context, *mars.Node) error) error {
+	cfg.Program = buildVersion()
 	n, err := mars.NewNode(cfg, log)
 	if err != nil {
 		return err

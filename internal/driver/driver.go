@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -72,7 +73,8 @@ type Driver struct {
 	calls   calls
 	lastID  atomic.Uint64
 	started atomic.Bool
-	warned  sync.Once // a small receive buffer
+	asleep  atomic.Int64 // in the Machine's time
+	warned  sync.Once    // a small receive buffer
 	readers sync.WaitGroup
 	local   struct{ accepted, refused, malformed atomic.Uint64 }
 
@@ -126,6 +128,19 @@ func New(m machine.Machine, o Options) *Driver {
 
 // Now is the Machine's time.
 func (d *Driver) Now() machine.Time { return d.clock.now() }
+
+// Asleep is for how long the loop had nothing to do so far, in the Machine's time.
+func (d *Driver) Asleep() machine.Time { return machine.Time(d.asleep.Load()) }
+
+// Rejected is how many datagrams came to open sockets that were no face's.
+func (d *Driver) Rejected() (sum uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.opened {
+		sum += s.rejected.Load()
+	}
+	return sum
+}
 
 // OnTurn adds a function that the loop calls at the end of every turn, before it drains the Machine. It must be called
 // before Run.
@@ -257,9 +272,17 @@ func (d *Driver) forget(s *socket) {
 func (d *Driver) faceUp(now machine.Time, f *face) {
 	d.byID[f.id] = f
 	f.up.Store(true)
-	d.log.Info("face up", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
+	d.log.Log(context.Background(), f.level(), "face up", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
 	d.machine.FaceUp(now, f.id, f.face)
 	d.watch(now, f)
+}
+
+// level is that of log lines about the face's coming and going: applications do so all the time.
+func (f *face) level() slog.Level {
+	if f.face.Local && f.face.OnDemand {
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
 }
 
 func (d *Driver) faceDown(now machine.Time, f *face) {
@@ -274,7 +297,7 @@ func (d *Driver) faceDown(now machine.Time, f *face) {
 	d.mu.Lock()
 	d.all = without(d.all, f)
 	d.mu.Unlock()
-	d.log.Info("face down", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
+	d.log.Log(context.Background(), f.level(), "face down", "face", f.id, "name", f.name, "remote", f.target.remote, "on_demand", f.face.OnDemand)
 	if known {
 		d.machine.FaceDown(now, f.id)
 	}

@@ -34,7 +34,9 @@ func (d *Driver) Run(ctx context.Context) error {
 			continue
 		}
 		d.setAlarm(alarm)
+		from := d.clock.now()
 		<-d.calls.wake
+		d.asleep.Add(int64(d.clock.now() - from))
 	}
 	return errors.Join(alarm.close(), d.shutdown())
 }

@@ -63,6 +63,7 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 	if u := s.ups.get(id); u != nil {
 		s.rebind(now, u) // a new life: nothing asked before will be answered
 		u.up, u.suspended, u.since = true, false, now
+		u.seen = seen{changed: now, missed: u.seen.missed}
 		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
 		if u.gate != nil {
 			flight := u.gate.flight
@@ -73,7 +74,7 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 		return
 	}
 	u := newUpstream(id, f, s.cfg.Profile)
-	u.since = now
+	u.since, u.seen.changed = now, now
 	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
 	s.ups.set(id, u)
 	s.upList = append(s.upList, u)
@@ -85,7 +86,7 @@ func (s *flows) faceDown(now machine.Time, id machine.FaceID) {
 	if u == nil {
 		return
 	}
-	u.up = false
+	u.up, u.seen.changed = false, now
 	s.fib.version++
 	s.rebind(now, u)
 }
@@ -111,6 +112,9 @@ func (s *flows) rebind(now machine.Time, u *upstream) {
 		}
 		if o := e.outFace(u.face); o != nil && !o.dead {
 			o.dead = true
+			if o.charge {
+				u.seen.missed++
+			}
 			if planted.Is(planted.ChargeLost) {
 				o.charge = false
 			}
@@ -443,6 +447,9 @@ func (s *flows) expire(e *entry) {
 		return
 	}
 	s.unanswered(e)
+	for k := range e.out {
+		s.noteMissed(&e.out[k])
+	}
 	s.uncharge(e)
 	s.forget(e)
 }

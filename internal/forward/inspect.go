@@ -12,6 +12,7 @@ type FlowState struct {
 	Name     wire.Name // dest and src
 	Source   bool      // its consumer is here
 	Queued   int       // Interests in its queue
+	Capacity int       // of its queue, Interests
 	Epochs   []EpochState
 	Duration machine.Time // of the last discovery, at the source; 0: none has ended
 }
@@ -38,6 +39,8 @@ type PathState struct {
 	SRTT    machine.Time
 	Rate    float64 // R, bytes of Data per second
 	Flights int     // Interests outstanding on the face, of all flows
+	Bytes   uint64  // of Data that came by it for the flow
+	Credit  bool    // the face may be asked for more than it is
 }
 
 // FaceStats is the state of one face.
@@ -51,6 +54,15 @@ type FaceStats struct {
 	Rate        float64 // Algorithm 1's R, bytes of Data per second
 	Estimate    float64 // its B̂
 	SRTT        machine.Time
+	LeastRTT    machine.Time // since the face came up; 0: none is known
+	Sent        uint64       // Interests of flows
+	Missed      uint64       // of these, asked for again or given up
+	Changed     machine.Time // when it last came up, went down, fell silent or answered again
+	PeerData    float64      // occupancy of the peer's Data queue toward here, as it tells: 1 is full
+	PeerAsks    float64      // of the peer's Interest queues of the flows that come by here
+	Capacity    int          // of the Data queue, packets
+	Limit       float64      // configured drain rate, bytes per second; 0: none
+	Mended      uint64       // fragments sent again on the hop
 }
 
 // Stats appends the state of every face to dst, in order of face.
@@ -62,6 +74,8 @@ func (fw *Forwarder) Stats(dst []FaceStats) []FaceStats {
 			Counters: fc.n, ID: fc.id, Up: fc.up, Local: fc.link.Local, Suspended: u.suspended,
 			DataQueued: fc.link.data.len(), Outstanding: u.outstanding,
 			Rate: u.ctrl.Rate(), Estimate: u.ctrl.Estimate(), SRTT: u.srtt,
+			LeastRTT: u.seen.leastRTT, Sent: u.sent, Missed: u.seen.missed, Changed: u.seen.changed,
+			PeerData: u.seen.peerData, PeerAsks: u.seen.peerAsks, Capacity: fc.link.dataCapacity(), Limit: fc.link.Rate, Mended: fc.link.mended,
 		})
 	}
 	slices.SortFunc(dst[from:], func(a, b FaceStats) int { return int(a.ID) - int(b.ID) })
@@ -76,6 +90,20 @@ func (fw *Forwarder) Flows(dst []FlowState) []FlowState {
 	return dst
 }
 
+// Recent appends the states of the flows that were used since then to dst, at most so many.
+func (fw *Forwarder) Recent(dst []FlowState, since machine.Time, most int) []FlowState {
+	for _, f := range fw.flows.order {
+		if most > 0 && f.used >= since {
+			dst = append(dst, fw.state(f))
+			most--
+		}
+	}
+	return dst
+}
+
+// FlowCount is the number of flows that are remembered.
+func (fw *Forwarder) FlowCount() int { return len(fw.flows.order) }
+
 // Flow returns the state of the flow (dest and src) named name.
 func (fw *Forwarder) Flow(name wire.Name) (FlowState, bool) {
 	f := fw.flows.flows[name.Hash(fw.flows.pit.seed)]
@@ -86,7 +114,7 @@ func (fw *Forwarder) Flow(name wire.Name) (FlowState, bool) {
 }
 
 func (fw *Forwarder) state(f *flow) FlowState {
-	s := FlowState{Name: f.name, Source: f.source, Queued: f.live, Duration: f.found}
+	s := FlowState{Name: f.name, Source: f.source, Queued: f.live, Capacity: fw.cfg.InterestQueue, Duration: f.found}
 	for _, d := range f.epochs {
 		e := EpochState{
 			Boot: d.boot, Epoch: d.epoch, LabelHops: int(d.label.Hops), LabelHash: d.label.Hash, Index: d.index,
@@ -97,6 +125,10 @@ func (fw *Forwarder) state(f *flow) FlowState {
 			ps := PathState{Face: p.face, Hops: p.hops, Tier: p.tier, State: p.state.String(), Valid: d.valid(p)}
 			if u := fw.flows.ups.get(p.face); u != nil {
 				ps.Local, ps.SRTT, ps.Rate, ps.Flights = u.local, u.srtt, u.ctrl.Rate(), u.outstanding
+				ps.Credit = u.usable() && u.spare()
+				if l := laneOf(f.lanes, u); l != nil {
+					ps.Bytes = l.bytes
+				}
 				ps.Why = why(d, p, u)
 			} else {
 				ps.Valid, ps.Why = false, "the face is gone"

@@ -26,6 +26,7 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 	if len(e.out) == 1 && !o.again || planted.Is(planted.RepairedDelay) { // of an Interest sent twice nobody knows which one was answered (Karn)
 		u.onRTT(now - o.sent)
 	}
+	s.notice(u, e, hdr, len(d.Wire))
 	size := float64(len(d.Wire))
 	if d.ContentType == wire.ContentNack || size < e.cost/refusalShare {
 		// A refusal tells nothing of what the path carries. Taken for a delivery it would make B̂, and with it R, next to nothing.

@@ -192,7 +192,9 @@ func (s *flows) express(now machine.Time, e *entry, again bool) {
 		return
 	}
 	if again && len(e.out) > 0 {
-		e.avoid, e.lost = e.out[len(e.out)-1].face, true
+		last := &e.out[len(e.out)-1]
+		e.avoid, e.lost = last.face, true
+		s.noteMissed(last)
 		s.missed(now, e)
 	}
 	if !again && e.flow.live >= s.cfg.InterestQueue && !planted.Is(planted.QueueOverflow) {

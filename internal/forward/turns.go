@@ -11,6 +11,7 @@ type lane struct {
 	up         *upstream
 	deficit    float64 // bytes
 	gate       *gate   // of the default profile
+	bytes      uint64  // of Data that came by it
 	active     bool
 	group      *group // active: the round that it is in
 	prev, next *lane  // in it

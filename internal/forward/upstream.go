@@ -53,6 +53,7 @@ type upstream struct {
 	probeAt     machine.Time
 	backoff     machine.Time
 	sent        uint64 // Interests sent through Algorithm 1's gate
+	seen        seen
 
 	codel *codel  // of the face's Data queue; nil: none
 	full  float64 // occupancy of the peer's Data queue toward here as last reported (QSF)
@@ -109,6 +110,14 @@ func (u *upstream) idle(now machine.Time) bool {
 	return u.usable() && (u.local || now >= u.resume && u.credit(now) > 0)
 }
 
+// spare tells whether the face was left with credit when it was last asked.
+func (u *upstream) spare() bool {
+	if u.gate != nil {
+		return u.gate.room(DefaultCost)
+	}
+	return !u.backlog
+}
+
 // owed is the time that the answers still due take at the face's rate, seconds.
 func (u *upstream) owed() float64 {
 	if u.local {
@@ -143,7 +152,7 @@ func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 	if !u.suspended {
 		return false
 	}
-	u.suspended, u.backoff = false, 0
+	u.suspended, u.backoff, u.seen.changed = false, 0, now
 	u.tokens, u.tokenAt = 0, now
 	if u.gate != nil {
 		u.gate.Return(now)
@@ -154,6 +163,7 @@ func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 func (u *upstream) onRTT(rtt machine.Time) {
 	u.ctrl.OnRTT(rtt)
 	u.sample = rtt
+	u.seen.rtt(rtt)
 	if u.srtt == 0 {
 		u.srtt = rtt
 	}
@@ -169,7 +179,7 @@ func (u *upstream) silenceDeadline() machine.Time {
 }
 
 func (u *upstream) suspend(now machine.Time) {
-	u.suspended = true
+	u.suspended, u.seen.changed = true, now
 	u.backoff = probeMin
 	u.probeAt = now + u.backoff
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"encoding/binary"
 
 	"mars/internal/machine"
@@ -18,14 +19,19 @@ type Asker struct {
 // Answer ends a question.
 type Answer struct {
 	ID      uint32
-	Content []byte // nil: nobody answered
+	Content []byte       // nil: nobody answered
+	RTT     machine.Time // from the last try on
 }
 
 type question struct {
 	id    uint32
-	ask   wire.Interest // but its nonce
+	ask   wire.Interest  // but its nonce
+	via   machine.FaceID // by which it leaves; 0: any
+	most  int            // tries
 	tries int
 	due   machine.Time
+	sent  machine.Time
+	wait  machine.Time // for an answer; 0: askWait, twice as long each time
 }
 
 const (
@@ -40,6 +46,17 @@ func (a *Asker) Ask(now machine.Time, name wire.Name) uint32 {
 	return a.put(now, wire.Interest{Name: name.Clone(), CanBePrefix: true, MustBeFresh: true})
 }
 
+// Ping asks once, by a face of the node that the asker is an application of, and waits for so long.
+func (a *Asker) Ping(now machine.Time, name wire.Name, via machine.FaceID, wait machine.Time) uint32 {
+	a.put(now, wire.Interest{Name: name.Clone(), MustBeFresh: true})
+	q := a.asked[len(a.asked)-1]
+	q.via, q.most, q.wait = via, 1, wait
+	if name.HasPrefix(NeighbourPing) {
+		q.ask.HopLimit = 1
+	}
+	return q.id
+}
+
 // Command gives the node that this one is attached to a command of NFD's management protocol, such as rib/register; the answer
 // is a wire.ControlResponse.
 func (a *Asker) Command(now machine.Time, what string, p wire.ControlParameters) uint32 {
@@ -51,7 +68,7 @@ func (a *Asker) Command(now machine.Time, what string, p wire.ControlParameters)
 func (a *Asker) put(now machine.Time, i wire.Interest) uint32 {
 	a.next++
 	i.Lifetime, i.HopLimit, i.HasHopLimit = askLifetime, askHops, true
-	a.asked = append(a.asked, &question{id: a.next, ask: i, due: now})
+	a.asked = append(a.asked, &question{id: a.next, ask: i, due: now, most: askTries})
 	return a.next
 }
 
@@ -79,7 +96,7 @@ func (a *Asker) Accepts() bool { return true }
 func (a *Asker) Advance(now machine.Time) {
 	kept := a.asked[:0]
 	for _, q := range a.asked {
-		if now >= q.due && q.tries >= askTries {
+		if now >= q.due && q.tries >= q.most {
 			a.answers = append(a.answers, Answer{ID: q.id})
 			continue
 		}
@@ -99,7 +116,7 @@ func (a *Asker) Deadline() machine.Time {
 }
 
 // Receive takes an answer; a Nack leaves the question to be asked again.
-func (a *Asker) Receive(_ machine.Time, _ machine.FaceID, _ machine.ECN, datagram []byte) {
+func (a *Asker) Receive(now machine.Time, _ machine.FaceID, _ machine.ECN, datagram []byte) {
 	var p wire.Packet
 	var d wire.Data
 	if p.Decode(datagram) != nil || p.Nack || len(p.PitToken) != 4 || d.Decode(p.Fragment) != nil {
@@ -108,7 +125,7 @@ func (a *Asker) Receive(_ machine.Time, _ machine.FaceID, _ machine.ECN, datagra
 	id := binary.BigEndian.Uint32(p.PitToken)
 	for i, q := range a.asked {
 		if q.id == id && d.Name.HasPrefix(q.ask.Name) {
-			a.answers = append(a.answers, Answer{id, append([]byte{}, d.Content...)})
+			a.answers = append(a.answers, Answer{id, append([]byte{}, d.Content...), now - q.sent})
 			a.asked = append(a.asked[:i], a.asked[i+1:]...)
 			return
 		}
@@ -118,15 +135,15 @@ func (a *Asker) Receive(_ machine.Time, _ machine.FaceID, _ machine.ECN, datagra
 // Transmit writes the next question that is due.
 func (a *Asker) Transmit(now machine.Time, _ machine.FaceID, buf []byte) (int, machine.ECN) {
 	for _, q := range a.asked {
-		if now < q.due || q.tries >= askTries {
+		if now < q.due || q.tries >= q.most {
 			continue
 		}
 		q.tries++
-		q.due = now + askWait<<q.tries
+		q.sent, q.due = now, now+cmp.Or(q.wait, askWait<<q.tries)
 		a.seed = a.seed*1664525 + 1013904223 + q.id // nonces must differ, not be secret
 		i := q.ask
 		i.Nonce, i.HasNonce = a.seed, true
-		p := wire.Packet{PitToken: binary.BigEndian.AppendUint32(nil, q.id), Fragment: i.Append(nil)}
+		p := wire.Packet{PitToken: binary.BigEndian.AppendUint32(nil, q.id), NextHop: uint64(q.via), Fragment: i.Append(nil)}
 		return len(p.Append(buf[:0])), machine.NotECT
 	}
 	return 0, machine.NotECT

@@ -154,7 +154,7 @@ func TestFetchingLeafIsUnknown(t *testing.T) {
 	if m := relay.Topology(); len(m) != 1 {
 		t.Errorf("the map is %+v", m)
 	}
-	if hops := leaf.Forwarder().Routes(nil); len(hops) != 2 { // itself and the relay
+	if hops := leaf.Forwarder().Routes(nil); len(hops) != 3 { // itself, what neighbours ask, and the relay
 		t.Errorf("the leaf's routes are %+v", hops)
 	}
 	leaf.Announce(w.now, wire.MustParseName("/site"))

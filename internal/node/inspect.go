@@ -97,6 +97,15 @@ func (n *Node) pathHop(p forward.PathState) PathHop {
 	return h
 }
 
+// Neighbour is the identifier of the node at the other end of a face; 0: not known.
+func (n *Node) Neighbour(face machine.FaceID) uint64 {
+	if n.routing == nil {
+		return 0
+	}
+	id, _ := n.routing.router.Neighbour(face)
+	return id
+}
+
 // inspector is the application that answers about the node.
 type inspector struct {
 	node *Node
@@ -114,25 +123,40 @@ const maxAnswers = 64
 
 func (i *inspector) Accepts() bool { return len(i.out) < maxAnswers }
 
-func (i *inspector) Receive(_ machine.Time, _ machine.FaceID, _ machine.ECN, datagram []byte) {
+func (i *inspector) Receive(now machine.Time, _ machine.FaceID, _ machine.ECN, datagram []byte) {
 	var p wire.Packet
 	var q wire.Interest
 	if p.Decode(datagram) != nil || p.Nack || q.Decode(p.Fragment) != nil {
 		return
 	}
-	flow, ok := parseFlowQuery(q.Name)
-	if !ok {
+	content, known := i.reply(now, q.Name)
+	if !known {
 		p.Nack, p.NackReason = true, wire.NackNoRoute
 		i.out = append(i.out, p.Append(nil))
 		return
 	}
-	content, err := json.Marshal(i.node.Hop(flow))
-	if err != nil || len(content) > wire.ChunkSize {
+	if len(content) == 0 || len(content) > wire.ChunkSize {
 		return
 	}
 	d := wire.Data{Name: q.Name, Content: content, SignatureType: wire.SignatureNull}
 	reply := wire.Packet{PitToken: p.PitToken, Fragment: d.Append(nil)}
 	i.out = append(i.out, reply.Append(nil))
+}
+
+// reply is the answer to a question; false: it is none of ours.
+func (i *inspector) reply(now machine.Time, question wire.Name) (content []byte, known bool) {
+	if size, ok := parsePing(question); ok {
+		return i.node.pong(now, size), true
+	}
+	flow, ok := parseFlowQuery(question)
+	if !ok {
+		return nil, false
+	}
+	content, err := json.Marshal(i.node.Hop(flow))
+	if err != nil {
+		return nil, true
+	}
+	return content, true
 }
 
 // parseFlowQuery takes the flow out of /32=mars/<id>/32=flow/<flow…>/58=<salt>.

@@ -26,6 +26,7 @@ type ManageConfig struct {
 	Start   uint64                                           // ms since 1970 at Time 0
 	URIs    func(face machine.FaceID) (remote, local string) // of a face, as NDN software writes them; "": not known
 	Signers func() [][]byte                                  // keys that answer SignersName
+	Status  func(now machine.Time) []byte                    // what answers StatusName
 	Dialer
 }
 
@@ -72,7 +73,7 @@ func (n *Node) command(now machine.Time) bool {
 	return len(m.commands) > 0
 }
 
-// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/{source,signers}.
+// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/{source,signers,status}.
 func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 	switch {
 	case i.Name.HasPrefix(SourceName):
@@ -80,6 +81,9 @@ func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 		return
 	case i.Name.HasPrefix(SignersName) && n.manage.cfg.Signers != nil:
 		n.publish(now, c, i, i.Name[len(SignersName):], func(machine.Time) [][]byte { return n.manage.cfg.Signers() })
+		return
+	case i.Name.HasPrefix(StatusName) && n.manage.cfg.Status != nil:
+		n.publish(now, c, i, i.Name[len(StatusName):], func(now machine.Time) [][]byte { return [][]byte{n.manage.cfg.Status(now)} })
 		return
 	case !i.Name.HasPrefix(managementName):
 		n.fw.Refuse(c, wire.NackNoRoute)
@@ -135,6 +139,9 @@ var SourceName = wire.MustParseName("/localhost/mars/source")
 // SignersName is the question of an application for the keys of the nodes that its host's node dials, and of that node: who may sign
 // what is fetched unless the application is told otherwise. The answer is the keys one behind the other, KeyLen bytes each.
 var SignersName = wire.MustParseName("/localhost/mars/signers")
+
+// StatusName is the question for all that the node tells about itself; the answer is a dataset, JSON of internal/status.
+var StatusName = wire.MustParseName("/localhost/mars/status")
 
 // SourceLen is the length of a node's source component, bytes.
 const SourceLen = 8

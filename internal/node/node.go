@@ -69,6 +69,9 @@ func (n *Node) AddRoute(now machine.Time, prefix wire.Name, h forward.NextHop) {
 	n.pump(now)
 }
 
+// ID is the node's identifier in routing and labels.
+func (n *Node) ID() uint64 { return n.id }
+
 // Forwarder gives read access to counters and state.
 func (n *Node) Forwarder() *forward.Forwarder { return n.fw }
 

@@ -22,7 +22,7 @@ type routing struct {
 // Call it before any face is up.
 func (n *Node) EnableRouting(cfg route.Config) {
 	n.routing = &routing{router: route.New(cfg), self: NodeName(cfg.ID), relay: cfg.Relay}
-	n.Attach(0, &inspector{node: n}, NodeName(cfg.ID))
+	n.Attach(0, &inspector{node: n}, NodeName(cfg.ID), NeighbourPing)
 }
 
 // Announce tells the overlay that this node reaches prefix; Withdraw ends that.
