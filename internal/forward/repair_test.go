@@ -155,8 +155,9 @@ func TestRepair(t *testing.T) {
 			}
 			once++
 		}
-		// Of four losses of one fragment in a row nothing is left to repair: once in 10,000.
-		if once < count {
+		// After four losses of one fragment in a row nothing is left to repair: once in 10,000 fragments, so that one run in forty misses an
+		// answer, and one in a million three.
+		if once < count-1 {
 			t.Fatalf("%d of %d answers came", once, count+1)
 		}
 		for _, fw := range []*Forwarder{h.near, h.far} {
