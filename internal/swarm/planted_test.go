@@ -31,8 +31,12 @@ func TestPlanted(t *testing.T) {
 			small, v := Shrink(f.Plan, f.Verdict.Kind, shrinking)
 			planted.Plant(planted.None)
 			w := &small.World
-			if clean := Judge(&small, false); clean.Kind != sim.Fine {
+			switch clean := Judge(&small, false); clean.Kind {
+			case sim.Fine:
+			case v.Kind:
 				t.Errorf("the smaller plan fails without the bug, too: %s: %s", clean.Kind, clean.Why)
+			default: // the bug is what was found; making the plan smaller has found something else besides
+				t.Logf("without the bug the smaller plan fails otherwise: %s: %s", clean.Kind, clean.Why)
 			}
 			faults := 0
 			for i := range w.Faults {
