@@ -72,14 +72,7 @@ func (n *Node) loadMembership() error {
 
 // keepMembership looks at the files from time to time until ctx is done. Files that can't be read change nothing.
 func (n *Node) keepMembership(ctx context.Context) {
-	tick := time.NewTicker(membershipPoll)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, membershipPoll, func() {
 		c, err := n.readCertificate()
 		if err != nil {
 			n.log.Warn("the certificate can't be read; the one before stays", "err", err)
@@ -89,7 +82,7 @@ func (n *Node) keepMembership(ctx context.Context) {
 			n.log.Warn("the revocations can't be read; those before stay", "err", err)
 		}
 		n.driver.Post(func(now machine.Time) { n.adopt(now, c, lists) })
-	}
+	})
 }
 
 // certificate is a certificate and how it travels.

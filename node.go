@@ -50,7 +50,6 @@ type Node struct {
 	refusal    atomic.Pointer[string]        // what the neighbour that refused this node last said
 	asker      *node.Asker                   // loop goroutine only
 	asked      map[uint32]chan<- node.Answer // loop goroutine only
-	pen        stopwatch                     // of what is fetched, to its destination
 	watch      observer                      // loop goroutine only
 }
 

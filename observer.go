@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	// lookEvery is how often a node that fetches looks at what holds it up; others only keep their counters, every keepEvery.
-	lookEvery = 500 * time.Millisecond
+	// keepEvery is how often a node reads its counters.
 	keepEvery = machine.Second
 	// lossWindow is how far back losses are counted.
 	lossWindow = 10 * machine.Second
@@ -24,11 +23,6 @@ const (
 // observer is what a node remembers of its own counters, so that it can tell rates.
 type observer struct {
 	readings []counters // one a second, oldest first
-	tally    status.Tally
-	last     struct { // look at what is fetched
-		at, asleep    machine.Time
-		pen, starving time.Duration
-	}
 }
 
 // counters are those of a node at one moment.
@@ -45,28 +39,23 @@ type pathKey struct {
 	face machine.FaceID
 }
 
-// keepWatch keeps the node's counters and looks at what holds up its fetches, until ctx is done.
+// keepWatch keeps the node's counters until ctx is done.
 func (n *Node) keepWatch(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
+	every(ctx, time.Duration(keepEvery), func() {
+		n.driver.Post(func(now machine.Time) { n.watch.keep(n.count(now)) })
+	})
+}
+
+// every calls f again and again, the first time after an interval, until ctx is done.
+func every(ctx context.Context, interval time.Duration, f func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		}
-		fetching := false
-		err := n.driver.Do(func(now machine.Time) {
-			fetching = len(n.sinks) > 0
-			if r := n.watch.readings; len(r) == 0 || now-r[len(r)-1].at >= keepEvery {
-				n.watch.keep(n.count(now))
-			}
-		})
-		if err != nil {
-			return
-		}
-		if fetching {
-			n.judge()
+			f()
 		}
 	}
 }
@@ -131,38 +120,6 @@ func rate(now, then uint64, d machine.Time) float64 {
 		return 0
 	}
 	return float64(now-then) / d.Seconds()
-}
-
-// judge looks at what holds up the fetches of the node.
-func (n *Node) judge() {
-	var s status.Sample
-	var faces []status.Face
-	var seconds float64
-	err := n.driver.Do(func(now machine.Time) {
-		w := &n.watch
-		held := n.fetch.Held()
-		asleep, pen, starving := n.driver.Asleep(), n.pen.read(), starvation()
-		d := now - w.last.at
-		if w.last.at > 0 && held.Transfers > 0 && d > 0 {
-			seconds = d.Seconds()
-			s = status.Sample{
-				Writing: min((pen-w.last.pen).Seconds()/seconds, 1), Held: held.Application > 0, Limited: held.Limited,
-				Busy: 1 - (asleep-w.last.asleep).Seconds()/seconds, Starved: (starving - w.last.starving).Seconds() / seconds,
-			}
-		}
-		w.last.at, w.last.asleep, w.last.pen, w.last.starving = now, asleep, pen, starving
-		faces = n.faces(now)
-	})
-	if err != nil || seconds == 0 {
-		return
-	}
-	if n.home != nil { // the paths are the node's
-		if home, err := ReadStatus(n.home.path); err == nil {
-			faces = home.Faces
-		}
-	}
-	by, face := s.Judge(faces)
-	_ = n.driver.Do(func(machine.Time) { n.watch.tally.Add(seconds, by, face) }) // a node that has ended needs none
 }
 
 // faces tells of the faces to other nodes, without what they lead to. Loop goroutine.

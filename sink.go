@@ -27,7 +27,6 @@ type sink struct {
 	post   func(func(now machine.Time, e *fetch.Engine)) // runs on the loop goroutine
 	object atomic.Pointer[fetch.Object]                  // once it is resolved
 	whole  bool                                          // the store had all of it
-	pen    *stopwatch                                    // runs while the store writes
 }
 
 // settleAtOnce bounds the events that a sink takes between two looks at its context and the clock.
@@ -40,8 +39,8 @@ type settled struct {
 	ok    bool
 }
 
-func newSink(id fetch.ID, st store, pen *stopwatch, post func(func(machine.Time, *fetch.Engine))) *sink {
-	return &sink{id: id, store: st, pen: pen, post: post, events: newMailbox[fetch.Event]()}
+func newSink(id fetch.ID, st store, post func(func(machine.Time, *fetch.Engine))) *sink {
+	return &sink{id: id, store: st, post: post, events: newMailbox[fetch.Event]()}
 }
 
 // run ends with nil when the whole object is stored.
@@ -54,7 +53,7 @@ func (s *sink) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return errors.Join(context.Cause(ctx), s.store.close())
 		case <-tick.C:
-			if err := s.written(s.store.flush); err != nil {
+			if err := s.store.flush(); err != nil {
 				return errors.Join(err, s.store.close())
 			}
 		case <-s.events.filled:
@@ -66,7 +65,7 @@ func (s *sink) run(ctx context.Context) error {
 			case s.whole:
 				return nil
 			case done:
-				return s.written(s.store.finish)
+				return s.store.finish()
 			}
 		}
 	}
@@ -120,12 +119,5 @@ func (s *sink) chunk(ev fetch.Event) (settled, error) {
 	if sha256.Sum256(ev.Data) != ev.Want {
 		return settled{ev.Chunk, ev.Data, false}, nil
 	}
-	return settled{ev.Chunk, ev.Data, true}, s.written(func() error { return s.store.write(ev.Chunk, ev.Data) })
-}
-
-// written has the store write, and notes how long that takes.
-func (s *sink) written(write func() error) error {
-	s.pen.start()
-	defer s.pen.stop()
-	return write()
+	return settled{ev.Chunk, ev.Data, true}, s.store.write(ev.Chunk, ev.Data)
 }

@@ -22,12 +22,6 @@ func (n *Node) NodeStatus() (s *NodeStatus, err error) {
 	return s, err
 }
 
-// Limits is what the fetches of the node were held up by so far; nil: nothing was looked at.
-func (n *Node) Limits() (l *status.Limits) {
-	_ = n.driver.Do(func(machine.Time) { l = n.watch.tally.Limits() })
-	return l
-}
-
 // answerStatus is the dataset. Loop goroutine.
 func (n *Node) answerStatus(now machine.Time) []byte {
 	text, err := json.Marshal(n.report(now))
@@ -45,7 +39,7 @@ func (n *Node) report(now machine.Time) *NodeStatus {
 	s := &NodeStatus{
 		SchemaVersion: status.Version, Time: time.Now().UTC(), Version: n.cfg.Program, ID: nodeID(n.node.ID()), Name: n.cfg.Node.Name,
 		Key: n.key.String(), Role: n.cfg.Node.Role, Uptime: now.Seconds(), Pending: fw.Pending(), FlowCount: fw.FlowCount(), Listening: []string{},
-		Faces: n.faces(now), Dropped: map[string]uint64{}, Fetching: n.watch.tally.Limits(), Rejected: n.driver.Rejected(),
+		Faces: n.faces(now), Dropped: map[string]uint64{}, Rejected: n.driver.Rejected(),
 	}
 	if s.Role == "" {
 		s.Role = RoleLeaf

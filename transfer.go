@@ -31,7 +31,7 @@ func (n *Node) launch(st store, start func(now machine.Time) fetch.ID) (*transfe
 		})
 	}
 	err := n.driver.Do(func(now machine.Time) {
-		t.sink = newSink(start(now), st, &n.pen, post)
+		t.sink = newSink(start(now), st, post)
 		n.sinks[t.sink.id] = t.sink
 		n.node.Touch(now)
 	})

@@ -257,8 +257,7 @@ func TestKilledGet(t *testing.T) {
 	before := watcher.faces()
 	get := s.start(false, "get", "/site/object", "-o", "got", "--json")
 	get.until(`"event":"progress"`)
-	// One face fetches; a second one is there for as long as the fetch asks the node how it is.
-	if during := watcher.faces(); len(during) <= len(before) || len(during) > len(before)+2 {
+	if during := watcher.faces(); len(during) != len(before)+1 {
 		t.Errorf("the node has the faces %q, before it had %q", during, before)
 	}
 	get.end(syscall.SIGKILL)

@@ -222,7 +222,7 @@ func (f *pingFlags) sum(w io.Writer, targets []*target) error {
 		fmt.Fprintln(w)
 	}
 	if answered == 0 {
-		return &mars.Error{Op: "ping", Kind: mars.ErrTimeout, Err: errors.New("nobody answered"), Next: "mars doctor looks for the reason; nodes of older releases don't answer"}
+		return &mars.Error{Op: "ping", Kind: mars.ErrTimeout, Err: errors.New("nobody answered"), Next: "mars status tells how the faces are; nodes of older releases don't answer"}
 	}
 	return nil
 }

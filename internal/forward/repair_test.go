@@ -156,7 +156,7 @@ func TestRepair(t *testing.T) {
 			once++
 		}
 		// After four losses of one fragment in a row nothing is left to repair: once in 10,000 fragments, so that one run in forty misses an
-		// answer, and one in a million three.
+		// answer, and one in 400,000 three.
 		if once < count-1 {
 			t.Fatalf("%d of %d answers came", once, count+1)
 		}

@@ -31,7 +31,6 @@ type Node struct {
 	Faces    []Face            `json:"faces"`              // to other nodes, in the order of their numbers
 	Flows    []Flow            `json:"flows"`              // those used in the last half minute, 256 at most
 	Dropped  map[string]uint64 `json:"dropped"`            // packets so far, by reason
-	Fetching *Limits           `json:"fetching,omitempty"` // what holds up what this node itself fetches
 	Rejected uint64            `json:"rejected_datagrams"` // of peers that aren't welcome
 }
 
