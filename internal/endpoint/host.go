@@ -200,7 +200,15 @@ func (h *Host) Receive(now machine.Time, id machine.FaceID, ecn machine.ECN, dat
 		f = h.face(id)
 	}
 	f.conn.receive(now, f.path, ecn, datagram)
-	h.touch(f.conn)
+	if f.conn.paths() > 1 {
+		h.touch(f.conn)
+		return
+	}
+	if !f.hot && f.conn.ready(now, f.path) {
+		f.hot = true
+		h.hot = append(h.hot, id)
+	}
+	h.due = min(h.due, f.conn.deadline())
 }
 
 // accept lets the first datagram on a face open a connection, or a path of one.
@@ -246,7 +254,7 @@ func (h *Host) Transmit(now machine.Time, id machine.FaceID, buf []byte) (int, m
 	if last := len(h.hot) - 1; n == 0 && last >= 0 && h.hot[last] == id { // Ready needn't look again
 		h.hot, f.hot = h.hot[:last], false
 	}
-	if n == 0 { // it may be another path's turn
+	if n == 0 && f.conn.paths() > 1 { // it may be another path's turn
 		h.touch(f.conn)
 	}
 	return n, ecn

@@ -80,6 +80,14 @@ func (s *segment) append(dst []byte) int {
 	b[13] = s.flags
 	binary.BigEndian.PutUint16(b[14:], s.window)
 	binary.BigEndian.PutUint32(b[16:], 0)
+	if s.plain() { // nearly always
+		b = dst[:headerSize+timeSize]
+		binary.BigEndian.PutUint32(b[20:], optNop<<24|optNop<<16|optTime<<8|10)
+		binary.BigEndian.PutUint32(b[24:], s.time)
+		binary.BigEndian.PutUint32(b[28:], s.echo)
+		b[12] = (headerSize + timeSize) / 4 << 4
+		return len(b)
+	}
 	if s.mss != 0 {
 		b = binary.BigEndian.AppendUint16(append(b, optMSS, 4), s.mss)
 	}
@@ -104,6 +112,11 @@ func (s *segment) append(dst []byte) int {
 	}
 	b[12] = uint8(len(b)/4) << 4
 	return len(b)
+}
+
+// plain tells whether timestamps are the only option.
+func (s *segment) plain() bool {
+	return s.timed && s.sackCount == 0 && s.mss == 0 && !s.scaled && !s.sackOK && !s.mp.acked && !s.mp.capable && !s.mp.join
 }
 
 // append writes MPTCP's option, padded to whole words.

@@ -100,7 +100,7 @@ func (s *subflow) assign(from int64, n int) {
 	fin := !s.c.client && from+int64(n) == s.c.size
 	*p = sent{seq: s.end, data: from, length: int32(n), prev: -1, next: -1, fin: fin}
 	s.last++
-	s.end = p.past()
+	s.end += int64(n)
 	if fin && !s.c.multi {
 		s.end++
 	}

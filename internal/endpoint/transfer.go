@@ -153,6 +153,9 @@ func (t *transfer) change() {
 	}
 }
 
+// Eventful tells whether Events has any.
+func (h *Host) Eventful() bool { return len(h.changed) > 0 }
+
 // Events appends what has happened since the last call.
 func (h *Host) Events(dst []Event) []Event {
 	for i, t := range h.changed {

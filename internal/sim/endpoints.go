@@ -106,6 +106,9 @@ func (b *builder) addEndHost(i int, h *host, seed uint64) {
 }
 
 func (e *endHost) turn(now machine.Time) {
+	if !e.host.Eventful() {
+		return
+	}
 	e.events = e.host.Events(e.events[:0])
 	for i := range e.events {
 		ev := &e.events[i]

@@ -24,25 +24,29 @@ type packet struct {
 // link is one direction of a link: a queue, a rate and a delay. A first-in-first-out queue at a fixed rate knows at the
 // arrival of a packet when it will leave, so a packet takes one event: its arrival at the other end. That also decides CoDel's
 // marks, which depend on how long a packet will have waited.
+//
+// A run is bound by memory: what every packet needs of a link comes first and fills two cache lines.
 type link struct {
-	id   int32 // leaf in the tree
-	to   int32 // host at the other end
-	name string
+	id       int32    // leaf in the tree
+	to       int32    // host at the other end
+	ring     []packet // in order of arrival; a power of two
+	head     uint32
+	n        uint32
+	gone     uint32 // how many of them, from head, have left the queue
+	capacity uint32 // packets that wait or are being sent
+	wait     int    // bytes of the others
 
-	ring []packet // in order of arrival; a power of two
-	head uint32
-	n    uint32
-	gone uint32 // how many of them, from head, have left the queue
-	wait int    // bytes of the others
-
-	perByte   uint64 // transmission time of a byte, ns<<rateShift
-	busy      machine.Time
+	perByte   uint64       // transmission time of a byte, ns<<rateShift
+	busy      machine.Time // when all that is in the queue will have left
 	delay     machine.Time
-	jitter    machine.Time
 	lastOut   machine.Time // arrival of the packet sent last: jitter doesn't reorder
-	capacity  uint32       // packets that wait or are being sent
 	byteLimit int
 
+	bytes, packets, taken int64
+	router                *router // at the other end; nil: none
+
+	mark     channel.Marker // nil: drop-tail
+	jitter   machine.Time
 	loss     channel.Chance
 	burst    channel.Burst
 	hole     bool // silent blackhole
@@ -51,9 +55,9 @@ type link struct {
 	mischief *mischief  // nil: packets come as they were sent
 	random   *rand.Rand // of losses
 	jitterOf *rand.Rand
-	mark     channel.Marker // nil: drop-tail
+	name     string
 
-	bytes, packets, taken, drops, losses, marks int64
+	drops, losses, marks int64
 }
 
 // rateShift is the fixed point of perByte.
@@ -90,6 +94,10 @@ func (l *link) at(i uint32) *packet { return &l.ring[(l.head+i)&uint32(len(l.rin
 
 // settle counts out what has left the queue by now.
 func (l *link) settle(now machine.Time) {
+	if now >= l.busy { // most queues of a network are empty: no need to read the ring
+		l.gone, l.wait = l.n, 0
+		return
+	}
 	for l.gone < l.n {
 		p := l.at(l.gone)
 		if p.depart > now {
@@ -111,8 +119,7 @@ func (l *link) send(now machine.Time, p *packet) bool {
 	if int(l.n) == len(l.ring) {
 		l.grow()
 	}
-	q := l.at(l.n)
-	*q = *p
+	q := *p
 	out := max(now, l.busy)
 	if l.mark != nil && q.ecn != machine.NotECT && l.mark.Marks(now, out, int(queued)) {
 		q.ecn = machine.CE
@@ -128,6 +135,7 @@ func (l *link) send(now machine.Time, p *packet) bool {
 	q.arrive = l.lastOut // a delay that shrinks doesn't reorder
 	q.lost = l.loss.Hits(l.random)
 	q.lost = l.burst.Loses(l.random) || q.lost || l.hole || l.deaf
+	*l.at(l.n) = q
 	l.n++
 	l.wait += int(q.size)
 	l.bytes += int64(q.size)

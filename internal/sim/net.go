@@ -78,6 +78,9 @@ type network struct {
 // packet.
 func (n *network) seal(mtu, touched int) {
 	n.bufs.mtu, n.bufs.stride = mtu, min(touched, mtu)
+	for i := range n.links {
+		n.links[i].router = n.hosts[n.links[i].to].router
+	}
 	n.tree = newTree(len(n.links) + len(n.hosts) + 2)
 	for i := range n.hosts {
 		if n.hosts[i].m != nil {
@@ -179,11 +182,11 @@ func (n *network) arrive(l *link) {
 
 // deliver hands a packet to the host at the end of a link.
 func (n *network) deliver(l *link, p *packet) {
-	h := &n.hosts[l.to]
-	if h.router != nil {
-		n.forward(h.router, p)
+	if l.router != nil {
+		n.forward(l.router, p)
 		return
 	}
+	h := &n.hosts[l.to]
 	if n.addrs[p.addr] != l.to { // no router, and not for it
 		n.bufs.put(p.buf)
 		return
