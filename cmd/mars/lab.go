@@ -23,7 +23,7 @@ func labCommand() *cobra.Command {
 		Long: `Runs the scenarios of the simulator for real: a network namespace per host, emulated links, processes of this program, and TCP
 and MPTCP of the kernel. It needs Linux and root, and leaves nothing behind (docs/lab.md).`,
 	}
-	c.AddCommand(labRunCommand(), labCleanCommand(), labSystemsCommand(), labHostCommand())
+	c.AddCommand(labRunCommand(), labCompareCommand(), labCleanCommand(), labSystemsCommand(), labHostCommand())
 	return c
 }
 
@@ -53,6 +53,11 @@ fit: time then runs slower by that factor, and all figures are told in the scena
 		Args: exactly(1, "the FILE of a scenario"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
+	f.register(c)
+	return c
+}
+
+func (f *labFlags) register(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringArrayVar(&f.systems, "system", nil, "run only the system `NAME` (may be repeated; mars lab systems lists them)")
 	fl.IntVar(&f.seeds, "seeds", 0, "run `N` seeds instead of the scenario's number")
@@ -60,10 +65,9 @@ fit: time then runs slower by that factor, and all figures are told in the scena
 	fl.StringArrayVar(&f.points, "point", nil, "run only the points of the sweep with `PARAM=VALUE` (may be repeated)")
 	fl.Float64Var(&f.dilation, "dilation", 1, "run slower by the factor `K`; 0: by the smallest with which this machine can emulate the links")
 	fl.BoolVar(&f.anyway, "anyway", false, "run on links that missed their calibration too; the result says that it doesn't count")
-	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json)")
+	fl.BoolVar(&f.json, "json", false, "print the result as JSON (docs/result.schema.json; compare: docs/agreement.schema.json)")
 	fl.StringVarP(&f.out, "output", "o", "", "also write result.json to the directory `DIR`, and every run as it ends: the same command goes on where it was")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "show no progress")
-	return c
 }
 
 // labEnv is that of the lab's processes. There is one per host and a processor for dozens of them: each gets one thread of Go code. The
@@ -74,35 +78,56 @@ var labEnv = []string{
 }
 
 func (f *labFlags) run(c *cobra.Command, file string) error {
-	if f.seeds < 0 || f.dilation < 0 || f.dilation > 0 && f.dilation < 1 {
-		return usage(c, "--seeds can't be negative, and --dilation is 0 or at least 1")
-	}
-	points, err := parsePoints(f.points)
+	s, err := f.load(c, file)
 	if err != nil {
-		return usage(c, "%v", err)
+		return err
+	}
+	result, err := f.measure(c, s)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return json.NewEncoder(c.OutOrStdout()).Encode(result)
+	}
+	return result.Table(c.OutOrStdout())
+}
+
+// load reads the scenario, once the flags are known to be right.
+func (f *labFlags) load(c *cobra.Command, file string) (*scenario.Scenario, error) {
+	if f.seeds < 0 || f.dilation < 0 || f.dilation > 0 && f.dilation < 1 {
+		return nil, usage(c, "--seeds can't be negative, and --dilation is 0 or at least 1")
 	}
 	s, err := scenario.Load(file)
 	if err != nil {
-		return scenarioError(file, err)
+		return nil, scenarioError(file, err)
+	}
+	if f.seeds > 0 {
+		s.Seeds.Count = f.seeds
+	}
+	if c.Flags().Changed("first-seed") {
+		s.Seeds.First = f.firstSeed
+	}
+	return s, nil
+}
+
+// measure runs the scenario in the lab.
+func (f *labFlags) measure(c *cobra.Command, s *scenario.Scenario) (*scenario.Result, error) {
+	points, err := parsePoints(f.points)
+	if err != nil {
+		return nil, usage(c, "%v", err)
 	}
 	self, err := os.Executable()
 	if err == nil && f.out != "" {
 		err = os.MkdirAll(f.out, 0o777)
 	}
 	if err != nil {
-		return &mars.Error{Op: "run the lab", Err: err, Next: "choose a directory that you may write to"}
+		return nil, &mars.Error{Op: "run the lab", Err: err, Next: "choose a directory that you may write to"}
 	}
 	opt := lab.Options{
 		Binary: self, Env: labEnv, Systems: f.systems, Seeds: s.Seeds, Points: points, Dilation: f.dilation, Anyway: f.anyway,
 	}
 	if f.out != "" {
 		opt.Runs = filepath.Join(f.out, "runs")
-	}
-	if f.seeds > 0 {
-		opt.Seeds.Count = f.seeds
-	}
-	if c.Flags().Changed("first-seed") {
-		opt.Seeds.First = f.firstSeed
 	}
 	progress := newSimProgress(os.Stderr, s.Name, f.quiet)
 	opt.Progress = progress.tell
@@ -112,18 +137,15 @@ func (f *labFlags) run(c *cobra.Command, file string) error {
 	result, err := lab.Run(c.Context(), s, opt)
 	progress.end()
 	if err != nil {
-		return labError(c.Context(), err, f.out)
+		return nil, labError(c.Context(), err, f.out)
 	}
 	result.Manifest.Version = buildVersion()
 	if f.out != "" {
 		if err := writeResult(filepath.Join(f.out, resultFile), result); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if f.json {
-		return json.NewEncoder(c.OutOrStdout()).Encode(result)
-	}
-	return result.Table(c.OutOrStdout())
+	return result, nil
 }
 
 // labError says what to do about a lab that failed.

@@ -95,6 +95,35 @@ func TestLab(t *testing.T) {
 	}
 }
 
+// TestLabCompare: one command runs the lab and the simulator and sets one beside the other. What is only in the lab is left out.
+func TestLabCompare(t *testing.T) {
+	needsLab(t)
+	s := newShell(t)
+	s.write("one.yaml", []byte(strings.NewReplacer("faults:\n", "", "  - {kind: blackhole, link: c-a, at: 400ms}\n", "", "2 MB", "300 kB").Replace(twoPaths)))
+	r := s.mars("lab", "compare", "one.yaml", "--anyway", "--json", "-q", "--system", "TCP:reno", "--system", "8xTCP", "--dilation", "2", "-o", "out")
+	r.want(t, 0)
+	var a scenario.Agreement
+	if err := json.Unmarshal([]byte(r.stdout), &a); err != nil {
+		t.Fatal(err)
+	}
+	if a.Dilation != 2 || len(a.Points) != 1 || len(a.Points[0].Rows) == 0 {
+		t.Fatalf("%+v", a)
+	}
+	for _, row := range a.Points[0].Rows {
+		if row.System != "TCP:reno" || row.Seeds != 1 {
+			t.Errorf("%+v", row)
+		}
+		if row.Metric == "max_t95_s" && (row.Lab.Median <= 0 || row.Simulator.Median <= 0 || row.Limit != 0.2 || row.Verdict == "") {
+			t.Errorf("%+v", row)
+		}
+	}
+	for _, name := range []string{"lab", "simulator"} {
+		if _, err := readResult(s.path("out/" + name + "/result.json")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestLabKilled: what a lab that was killed leaves is there, and `mars lab clean` removes it.
 func TestLabKilled(t *testing.T) {
 	needsLab(t)
@@ -162,5 +191,6 @@ func TestLabMistakes(t *testing.T) {
 	if lab.Check() == nil {
 		s.mars("lab", "run", "two.yaml", "--system", "TCP:vegas").want(t, 2, "cubic")
 		s.mars("lab", "run", "two.yaml", "--system", "PCON").want(t, 2, "MPTCP-Oracle")
+		s.mars("lab", "compare", "two.yaml", "--system", "8xTCP").want(t, 2, "the simulator has none")
 	}
 }

@@ -109,6 +109,14 @@ func (c *conn) control(mss int) cc.Controller {
 	return c.ctrl
 }
 
+// kernel is a time of the kernel in this world.
+func (c *conn) kernel(t machine.Time) machine.Time {
+	if c.how.Dilation > 1 {
+		return machine.Time(float64(t) / c.how.Dilation)
+	}
+	return t
+}
+
 func (c *conn) buffer() int64 {
 	if c.how.Buffer > 0 {
 		return int64(c.how.Buffer)

@@ -172,7 +172,7 @@ func (s *subflow) unlose() {
 func (s *subflow) rto() machine.Time {
 	r := machine.Second
 	if s.srtt > 0 {
-		r = s.srtt + max(4*s.rttvar, leastRTO)
+		r = s.srtt + max(4*s.rttvar, s.c.kernel(leastRTO))
 	}
 	return min(r<<min(s.backoff, 16), mostRTO)
 }
@@ -189,7 +189,7 @@ func (s *subflow) setTimer(now machine.Time) {
 	} else if s.srtt > 0 && s.backoff == 0 && s.una >= s.recovery && s.sackedCount == 0 && !s.probeSent {
 		wait := 2 * s.srtt
 		if s.last-s.first == 1 {
-			wait += probeDelay
+			wait += s.c.kernel(probeDelay)
 		}
 		s.lossAt, s.lossBy = min(s.lossAt, now+wait), timerProbe
 	}

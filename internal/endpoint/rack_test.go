@@ -138,6 +138,25 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestDilation: in a world that runs slower than the kernel its own times are shorter: a probe of a single segment allows for a delayed
+// acknowledgement of 200 ms, or of a quarter of that.
+func TestDilation(t *testing.T) {
+	for _, c := range []struct {
+		dilation float64
+		want     int
+	}{{0, 300}, {4, 250}} { // the timeout of TestTimeout comes before 2·100 + 200 ms
+		how := transport(t, TCP, "reno")
+		how.Dilation = c.dilation
+		s := serverScript(t, how, 1, 1<<20)
+		begin := s.now
+		s.got = nil
+		s.wait(400 * ms)
+		if at := s.times(begin); len(at) == 0 || at[0] != c.want {
+			t.Errorf("dilation %g: probes at %v ms, want %d", c.dilation, at, c.want)
+		}
+	}
+}
+
 // TestTimeoutRecovers: after a timeout the window grows from one segment, and what had come isn't sent again.
 func TestTimeoutRecovers(t *testing.T) {
 	s := serverScript(t, transport(t, TCP, "reno"), 10, 1<<20)

@@ -109,7 +109,7 @@ func (s *subflow) inOrder(now machine.Time, p piece, payload []byte) {
 		s.quick--
 		s.ackNow = true
 	case s.ackAt == machine.Never:
-		s.ackAt = now + ackDelay
+		s.ackAt = now + s.c.kernel(ackDelay)
 		s.c.arm(s.ackAt)
 	}
 }

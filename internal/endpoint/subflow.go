@@ -210,7 +210,7 @@ func (s *subflow) window32(g *segment, ack int64) {
 func (s *subflow) advance(now machine.Time) {
 	switch {
 	case s.state == synSent || s.state == synReceived:
-		if s.synAt > 0 && now >= s.synAt+synTimeout<<(s.tries-1) {
+		if s.synAt > 0 && now >= s.synAt+s.c.kernel(synTimeout)<<(s.tries-1) {
 			if s.tries > synTries {
 				s.stop()
 				s.c.dead(ErrTimeout)
@@ -238,7 +238,7 @@ const (
 func (s *subflow) deadline(now machine.Time) machine.Time {
 	switch {
 	case (s.state == synSent || s.state == synReceived) && !s.syn && s.synAt > 0:
-		return s.synAt + synTimeout<<(s.tries-1)
+		return s.synAt + s.c.kernel(synTimeout)<<(s.tries-1)
 	case s.state != standing:
 		return machine.Never
 	}
@@ -347,6 +347,6 @@ func (s *subflow) sendSYN(now machine.Time, buf []byte) int {
 	g.window = uint16(min(s.c.buffer(), 1<<16-1)) // never scaled (RFC 7323 §2.2)
 	s.syn, s.synAt = false, max(now, 1)
 	s.tries++
-	s.c.arm(s.synAt + synTimeout<<(s.tries-1))
+	s.c.arm(s.synAt + s.c.kernel(synTimeout)<<(s.tries-1))
 	return g.append(buf)
 }

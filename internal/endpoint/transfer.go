@@ -59,6 +59,9 @@ type Transport struct {
 	ECN       bool // packets are ECN-capable, and marks count
 	Pace      bool // packets leave at the controller's pacing rate, not in bursts of a window's room
 	Buffer    int  // receive buffer of a connection, bytes; 0: DefaultBuffer
+	// Dilation is how many times slower the world runs than the kernel whose TCP this is, as in the lab: the kernel's own times (least
+	// timeout, delayed acknowledgements, probes, SYNs) are shorter by it. 0: 1.
+	Dilation float64
 	// Assignment gives each path of MPQUIC its controller as mp-quic did, instead of Control (quic*.go).
 	Assignment bool
 }

@@ -26,6 +26,11 @@ func Run(ctx context.Context, s *scenario.Scenario, opt Options) (*scenario.Resu
 	if opt.Log == nil {
 		opt.Log = func(string, ...any) {}
 	}
+	release, err := alone(ctx, opt.Log)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if opt.Seeds.Count == 0 {
 		opt.Seeds = s.Seeds
 	}

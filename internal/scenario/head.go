@@ -24,12 +24,7 @@ func (s *Scenario) head(r *report) {
 	need(top, "title", "what it shows, in a line", &s.Title, parseText)
 	s.Notes = texts(top, "notes", parseText)
 
-	s.Systems = texts(top, "systems", func(name string) (string, error) {
-		if !slices.Contains(KnownSystems(), name) {
-			return "", bad(ErrSystem, nearest(name, KnownSystems()), "unknown system %q", name)
-		}
-		return name, nil
-	})
+	s.Systems = texts(top, "systems", parseSystem)
 	if s.root.field("systems") == nil {
 		top.missing("systems", "[MARS, best-route]")
 	} else {
@@ -96,12 +91,7 @@ func (s *Scenario) readSweep(top *section) {
 func (s *Scenario) readPaper(d *decoder, key string, v *value) {
 	sec := d.section(key, v)
 	var p PaperPoint
-	need(sec, "system", "MARS-paper", &p.System, func(name string) (string, error) {
-		if !slices.Contains(KnownSystems(), name) {
-			return "", bad(ErrSystem, nearest(name, KnownSystems()), "unknown system %q", name)
-		}
-		return name, nil
-	})
+	need(sec, "system", "MARS-paper", &p.System, parseSystem)
 	need(sec, "metric", "max_t95_s", &p.Metric, oneOf(metrics...))
 	need(sec, "value", "4.89", &p.Value, parseParameter)
 	read(sec, "source", &p.Source, parseText)

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -42,14 +44,32 @@ type PaperPoint struct {
 	At []Param
 }
 
-// KnownSystems returns the names that a scenario may list, in the order in which they are told.
+// KnownSystems returns the names that a scenario may list, in the order in which they are told. Those of endpoints may name their
+// congestion control, as in TCP:bbr; TCP and QUIC how many connections share an object, as in 8xTCP.
 func KnownSystems() []string {
 	return []string{
 		"MARS", "MARS-IP", "MARS-ENDPOINT", "MARS-everywhere",
 		"MARS-paper", "MARS-IP-paper", "MARS-ENDPOINT-paper", "MARS-everywhere-paper",
 		"PCON", "PCON-loop-free", "PCON-even", "best-route", "QSF-like",
-		"MPTCP-ECMP", "MPTCP-Oracle", "MPQUIC-ECMP", "MPQUIC-Oracle", "TCP",
+		"MPTCP-ECMP", "MPTCP-Oracle", "MPQUIC-ECMP", "MPQUIC-Oracle", "TCP", "QUIC",
 	}
+}
+
+// connections are several TCP or QUIC connections per object.
+var connections = regexp.MustCompile(`^[1-9][0-9]{0,2}x(TCP|QUIC)$`)
+
+func parseSystem(name string) (string, error) {
+	base, control, named := strings.Cut(name, ":")
+	if named {
+		if _, err := parseControl(control); err != nil {
+			return "", err
+		}
+	}
+	endpoints := strings.HasSuffix(base, "TCP") || strings.HasSuffix(base, "QUIC") || strings.HasPrefix(base, "MP")
+	if !slices.Contains(KnownSystems(), base) && !connections.MatchString(base) || named && !endpoints {
+		return "", bad(ErrSystem, nearest(base, KnownSystems()), "unknown system %q", name)
+	}
+	return name, nil
 }
 
 // Load reads a scenario file and what it includes, and expands every point of its sweep. What is wrong comes as one or more

@@ -95,8 +95,10 @@ func TestSchemaNames(t *testing.T) {
 	}
 	var s struct {
 		Properties struct {
-			Systems struct{ Items struct{ Enum []string } }
-			Paper   struct {
+			Systems struct {
+				Items struct{ AnyOf []struct{ Enum []string } }
+			}
+			Paper struct {
 				AnyOf []struct {
 					Items struct {
 						Properties struct{ Metric struct{ Enum []string } }
@@ -108,7 +110,7 @@ func TestSchemaNames(t *testing.T) {
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Properties.Systems.Items.Enum; !slices.Equal(got, KnownSystems()) {
+	if got := s.Properties.Systems.Items.AnyOf[0].Enum; !slices.Equal(got, KnownSystems()) {
 		t.Errorf("systems: %v", got)
 	}
 	if got := s.Properties.Paper.AnyOf[0].Items.Properties.Metric.Enum; !slices.Equal(got, metrics) {

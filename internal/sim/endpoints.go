@@ -50,7 +50,7 @@ func (s *system) transport(w *scenario.World, opt Options) (*endpoint.Transport,
 	t := &endpoint.Transport{
 		Protocol: s.endpoints.protocol, Control: control, ECN: w.Endpoints.ECN, Buffer: w.Endpoints.Buffer,
 		Pace:       control.Name == "bbr" || w.Endpoints.Pace || quic && !assigned, // RFC 9002 §7.7 wants it; mp-quic had none
-		Assignment: assigned,
+		Assignment: assigned, Dilation: opt.Dilation,
 	}
 	if t.Scheduler, err = endpoint.LookupScheduler(s.scheduler(w)); err != nil {
 		return nil, err

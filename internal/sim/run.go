@@ -17,6 +17,9 @@ type Options struct {
 	Every  int64        // trace every n-th packet only; 0: all
 	Graph  bool         // each flow's paths in the result
 
+	// Dilation has the kernel's own times in TCP and MPTCP be shorter by this factor, as they are in a lab of that dilation; 0: 1.
+	Dilation float64
+
 	Control string // congestion control of endpoint systems that don't name one; "": CUBIC
 	Tuning  Tuning
 	tracer  *tracer

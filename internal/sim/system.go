@@ -87,6 +87,12 @@ func Note(name string) string {
 	return ""
 }
 
+// Knows tells whether there is a system of this name.
+func Knows(name string) bool {
+	_, err := findSystem(name)
+	return err == nil
+}
+
 func findSystem(name string) (*system, error) {
 	for i := range systems {
 		if systems[i].name == name {
