@@ -21,7 +21,7 @@ import (
 // twoPaths is a scenario whose shorter path dies silently in the midst of the object.
 const twoPaths = `name: twopaths
 title: Two paths, of which one dies
-systems: [MARS, MPTCP-Oracle]
+systems: [MARS, MPTCP-Oracle, MPQUIC-Oracle]
 seeds: {count: 1}
 limit: 20s
 topology:
@@ -45,7 +45,7 @@ func needsLab(t *testing.T) {
 	}
 }
 
-// TestLab: MARS and the kernel's MPTCP bring an object whole over two emulated paths though one of them dies, and nothing of the
+// TestLab: MARS, the kernel's MPTCP and MPQUIC bring an object whole over two emulated paths though one of them dies, and nothing of the
 // lab is left. No time is asserted but that which physics asks for: the machine may be loaded.
 func TestLab(t *testing.T) {
 	needsLab(t)
@@ -69,7 +69,7 @@ func TestLab(t *testing.T) {
 	if v, err := jsonschema.UnmarshalJSON(bytes.NewReader(stdout)); err != nil || schema.Validate(v) != nil {
 		t.Errorf("the result isn't what its schema says: %v, %v", err, schema.Validate(v))
 	}
-	if r.Manifest.Runner != "lab" || r.Manifest.Kernel == "" || len(r.Points) != 1 || len(r.Points[0].Systems) != 2 {
+	if r.Manifest.Runner != "lab" || r.Manifest.Kernel == "" || len(r.Points) != 1 || len(r.Points[0].Systems) != 3 {
 		t.Fatalf("%+v", r)
 	}
 	for _, sys := range r.Points[0].Systems {

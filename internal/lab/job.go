@@ -24,6 +24,7 @@ type Job struct {
 
 // Payload is an object that the process serves.
 type Payload struct {
+	Flow  int    `json:"flow"` // that it is for
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
 }
@@ -35,9 +36,17 @@ type Fetch struct {
 	Start time.Duration `json:"start"` // from the beginning, in the scenario's time
 	Bytes int64         `json:"bytes"`
 	From  string        `json:"from,omitempty"` // host:port, of Stream
+	Ways  []Way         `json:"ways,omitempty"` // of mpquic, instead of From
 	Paths int           `json:"paths"`          // that there are
 	// Signer is the key of the node that must have signed the object.
 	Signer string `json:"signer,omitempty"`
+}
+
+// Way is one route of a flow, by the addresses at its ends.
+type Way struct {
+	Local string `json:"local"`
+	To    string `json:"to"`  // host:port
+	MTU   int    `json:"mtu"` // of UDP datagrams
 }
 
 // NodeJob is how a MARS node is set up; as mars.Config.
@@ -64,15 +73,22 @@ type Face struct {
 
 // Stream says which byte stream a host speaks.
 type Stream struct {
-	Protocol string `json:"protocol"` // tcp, mptcp, quic
+	Protocol string `json:"protocol"` // tcp, mptcp, quic, mpquic
 	Control  string `json:"control,omitempty"`
 	Count    int    `json:"count"` // connections per flow
 	Port     int    `json:"port"`
+
+	// Of mpquic alone; as in scenario.World.Endpoints.
+	MTU       int    `json:"mtu,omitempty"` // of UDP datagrams that it sends to whoever fetches
+	Scheduler string `json:"scheduler,omitempty"`
+	ECN       bool   `json:"ecn,omitempty"`
+	Pace      bool   `json:"pace,omitempty"`
+	Buffer    int    `json:"buffer,omitempty"`
 }
 
 // Event is what a process tells. Times are real.
 type Event struct {
-	Event     string    `json:"event"` // ready, flow, end, failed
+	Event     string    `json:"event"` // ready, flow, sent, failed
 	Flow      int       `json:"flow"`
 	T95       float64   `json:"t95_s,omitempty"` // from when the flow was to begin
 	T100      float64   `json:"t100_s,omitempty"`
