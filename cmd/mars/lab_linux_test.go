@@ -95,6 +95,33 @@ func TestLab(t *testing.T) {
 	}
 }
 
+// TestLabExclude: a consumer whose face is taken out in the midst of the object gets the rest by the other one, and the link keeps what it
+// carried before.
+func TestLabExclude(t *testing.T) {
+	needsLab(t)
+	s := newShell(t)
+	s.write("two.yaml", []byte(strings.Replace(twoPaths, "blackhole", "exclude", 1)))
+	stdout, err := s.command(binary, "lab", "run", "two.yaml", "--system", "MARS", "--system", "MPTCP-Oracle", "--anyway", "--json", "-q").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r scenario.Result
+	if err := json.Unmarshal(stdout, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, sys := range r.Points[0].Systems {
+		f := sys.Runs[0].Flows[0]
+		if f.T100 <= 0 || f.Paths != 2 {
+			t.Errorf("%s: %+v", sys.Name, f)
+		}
+		// Less than 0.4 s of the faster path and the slower one: both together take 0.55 s.
+		if f.T100 < 0.8 {
+			t.Errorf("%s took %.2f s: nothing was taken out", sys.Name, f.T100)
+		}
+		t.Logf("%s: T100 %.2f s", sys.Name, f.T100)
+	}
+}
+
 // TestLabKilled: what a lab that was killed leaves is there, and `mars lab clean` removes it.
 func TestLabKilled(t *testing.T) {
 	needsLab(t)

@@ -24,7 +24,8 @@ type machineHost struct {
 	driver    *driver.Driver
 	job       *Job
 	console   *Console
-	objects   map[uint64]int64 // that it serves: bytes
+	objects   map[uint64]int64   // that it serves: bytes
+	faces     [][]machine.FaceID // by fetch and way
 	flows     map[endpoint.ID]*machineFlow
 	events    []endpoint.Event
 }
@@ -98,11 +99,12 @@ func serveMachine(ctx context.Context, j *Job, c *Console) error {
 			return err
 		}
 	}
-	faces := make([][]machine.FaceID, len(j.Fetches))
-	for i, f := range j.Fetches {
-		if faces[i], err = h.dial(f); err != nil {
+	for _, f := range j.Fetches {
+		faces, err := h.dial(f)
+		if err != nil {
 			return err
 		}
+		h.faces = append(h.faces, faces)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -115,10 +117,12 @@ func serveMachine(ctx context.Context, j *Job, c *Console) error {
 	for i, f := range j.Fetches {
 		start := begin.Add(time.Duration(float64(f.Start) * j.Dilation))
 		time.AfterFunc(time.Until(start), func() {
-			h.driver.Post(func(now machine.Time) { h.begin(now, f, faces[i], start) })
+			h.driver.Post(func(now machine.Time) { h.begin(now, f, h.faces[i], start) })
 		})
 	}
-	c.End()
+	if err := c.End(h.obey); err != nil {
+		return err
+	}
 	if len(j.Objects) > 0 {
 		if err := h.driver.Do(func(machine.Time) { h.tellSent() }); err != nil {
 			return err
@@ -126,6 +130,23 @@ func serveMachine(ctx context.Context, j *Job, c *Console) error {
 	}
 	stop()
 	return <-over
+}
+
+// obey takes paths out of service, or brings them back.
+func (h *machineHost) obey(c Command) error {
+	return h.driver.Do(func(now machine.Time) {
+		for i, f := range h.job.Fetches {
+			for k, w := range f.Ways {
+				switch {
+				case w.Link != c.Link:
+				case c.Out:
+					h.FaceDown(now, h.faces[i][k])
+				default:
+					h.FaceUp(now, h.faces[i][k], machine.Face{MTU: w.MTU})
+				}
+			}
+		}
+	})
 }
 
 // dial makes a flow's faces, one for each of its routes.

@@ -212,7 +212,7 @@ func (p *plan) knows(host int, f func()) {
 // face is one that host dials by a link.
 func (p *plan) face(host, link, to int, addr, local netip.Addr) *Face {
 	f := &Face{
-		Name: fmt.Sprintf("%s.%d", p.n.w.Nodes[to].Name, link), Local: local.String(), Routes: map[string]int{},
+		Name: fmt.Sprintf("%s.%d", p.n.w.Nodes[to].Name, link), Link: link, Local: local.String(), Routes: map[string]int{},
 		To: fmt.Sprintf("udp4://%s@%v:%d", p.key(to), addr, nodePort),
 	}
 	p.knows(host, func() { f.Rate = datagrams(p.sends(link, host)) })
@@ -313,7 +313,7 @@ func (p *plan) streams() {
 			for _, r := range p.s.routes(p.n.w, i) {
 				c, a := p.route(f, r)
 				addrs = append(addrs, a)
-				ways[pair] = append(ways[pair], Way{c.String(), netip.AddrPortFrom(a, streamPort).String(), p.sends(r[0], f.Consumer).MTU - headers})
+				ways[pair] = append(ways[pair], Way{r[0], c.String(), netip.AddrPortFrom(a, streamPort).String(), p.sends(r[0], f.Consumer).MTU - headers})
 			}
 			pairs[pair] = addrs
 			if p.s.stream.Protocol == "mptcp" {

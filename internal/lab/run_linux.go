@@ -210,7 +210,7 @@ func (r *round) watch(ctx context.Context) error {
 				left--
 			}
 		case <-next:
-			if err := r.n.strike(changes[0].fault, changes[0].begins); err != nil {
+			if err := r.strike(changes[0].fault, changes[0].begins); err != nil {
 				return err
 			}
 			changes = changes[1:]

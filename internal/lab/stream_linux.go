@@ -60,9 +60,9 @@ func ServeStream(j Job, c *Console) error {
 			c.Tell(e)
 		})
 	}
-	c.End()
+	err = c.End(nil)
 	stop()
-	return nil
+	return err
 }
 
 // serveTCP answers one request per connection.
