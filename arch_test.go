@@ -108,7 +108,9 @@ var rooms = map[string]room{
 		ordered:  true, exact: true,
 	},
 	"internal/lab": {
-		internal: []string{"internal/machine", "internal/scenario", "internal/bound", "internal/channel"},
+		internal: []string{
+			"internal/machine", "internal/scenario", "internal/bound", "internal/channel", "internal/driver", "internal/endpoint", "cc",
+		},
 		external: []string{"golang.org/x/sys", "github.com/quic-go/quic-go"},
 	},
 	"internal/status":  {never: []string{"net", "os", "sync", "syscall", "crypto/rand"}},

@@ -121,9 +121,21 @@ func (h *labNode) run(ctx context.Context, log *slog.Logger) error {
 				h.console.Tell(e)
 			})
 		}
-		h.console.End() // and the node with what is still under way
-		return nil
+		return h.console.End(func(c lab.Command) error { return h.obey(n, c) }) // and the node with what is still under way
 	})
+}
+
+// obey takes faces out of service, or brings them back.
+func (h *labNode) obey(n *mars.Node, c lab.Command) error {
+	for _, f := range h.Node.Faces {
+		if f.Link != c.Link {
+			continue
+		}
+		if err := n.Exclude(f.Name, c.Out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // makeObjects writes what the host serves.

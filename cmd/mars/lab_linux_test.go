@@ -21,7 +21,7 @@ import (
 // twoPaths is a scenario whose shorter path dies silently in the midst of the object.
 const twoPaths = `name: twopaths
 title: Two paths, of which one dies
-systems: [MARS, MPTCP-Oracle]
+systems: [MARS, MPTCP-Oracle, MPQUIC-Oracle]
 seeds: {count: 1}
 limit: 20s
 topology:
@@ -45,7 +45,7 @@ func needsLab(t *testing.T) {
 	}
 }
 
-// TestLab: MARS and the kernel's MPTCP bring an object whole over two emulated paths though one of them dies, and nothing of the
+// TestLab: MARS, the kernel's MPTCP and MPQUIC bring an object whole over two emulated paths though one of them dies, and nothing of the
 // lab is left. No time is asserted but that which physics asks for: the machine may be loaded.
 func TestLab(t *testing.T) {
 	needsLab(t)
@@ -69,7 +69,7 @@ func TestLab(t *testing.T) {
 	if v, err := jsonschema.UnmarshalJSON(bytes.NewReader(stdout)); err != nil || schema.Validate(v) != nil {
 		t.Errorf("the result isn't what its schema says: %v, %v", err, schema.Validate(v))
 	}
-	if r.Manifest.Runner != "lab" || r.Manifest.Kernel == "" || len(r.Points) != 1 || len(r.Points[0].Systems) != 2 {
+	if r.Manifest.Runner != "lab" || r.Manifest.Kernel == "" || len(r.Points) != 1 || len(r.Points[0].Systems) != 3 {
 		t.Fatalf("%+v", r)
 	}
 	for _, sys := range r.Points[0].Systems {
@@ -121,6 +121,33 @@ func TestLabCompare(t *testing.T) {
 		if _, err := readResult(s.path("out/" + name + "/result.json")); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestLabExclude: a consumer whose face is taken out in the midst of the object gets the rest by the other one, and the link keeps what it
+// carried before.
+func TestLabExclude(t *testing.T) {
+	needsLab(t)
+	s := newShell(t)
+	s.write("two.yaml", []byte(strings.Replace(twoPaths, "blackhole", "exclude", 1)))
+	stdout, err := s.command(binary, "lab", "run", "two.yaml", "--system", "MARS", "--system", "MPTCP-Oracle", "--anyway", "--json", "-q").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r scenario.Result
+	if err := json.Unmarshal(stdout, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, sys := range r.Points[0].Systems {
+		f := sys.Runs[0].Flows[0]
+		if f.T100 <= 0 || f.Paths != 2 {
+			t.Errorf("%s: %+v", sys.Name, f)
+		}
+		// Less than 0.4 s of the faster path and the slower one: both together take 0.55 s.
+		if f.T100 < 0.8 {
+			t.Errorf("%s took %.2f s: nothing was taken out", sys.Name, f.T100)
+		}
+		t.Logf("%s: T100 %.2f s", sys.Name, f.T100)
 	}
 }
 

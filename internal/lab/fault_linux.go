@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +15,7 @@ import (
 func checkFaults(w *scenario.World) error {
 	for i := range w.Faults {
 		switch f := &w.Faults[i]; f.Kind {
-		case scenario.Blackhole, scenario.LinkDown, scenario.SetRate, scenario.SetDelay, scenario.SetLoss, scenario.SetBurst,
+		case scenario.Blackhole, scenario.LinkDown, scenario.Exclude, scenario.SetRate, scenario.SetDelay, scenario.SetLoss, scenario.SetBurst,
 			scenario.SetMTU, scenario.Deaf:
 		default:
 			return fmt.Errorf("fault %d: %s is nothing that the lab can do to a link yet; simulate it", i+1, f.Kind)
@@ -24,6 +25,42 @@ func checkFaults(w *scenario.World) error {
 }
 
 // strike begins a fault, or ends it.
+func (r *round) strike(f *scenario.Fault, begins bool) error {
+	l := &r.n.w.Links[f.Link]
+	if f.Kind != scenario.Exclude {
+		return r.n.strike(f, begins)
+	}
+	if !r.p.s.mars && r.p.s.stream.Protocol != "mpquic" {
+		return r.n.unplug(f.Link, begins)
+	}
+	var errs []error
+	for _, end := range [2]int{l.A, l.B} {
+		for _, w := range r.workers {
+			if node := &r.n.w.Nodes[end]; node.Role == scenario.Consumer && w.job.Host == node.Name {
+				errs = append(errs, w.tell(Command{f.Link, begins}))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// unplug takes the consumer's end of a link away from its kernel, which drops what comes by it, or gives it back.
+func (n *network) unplug(link int, out bool) error {
+	return n.emulator.do(func(now machine.Time) {
+		l := &n.w.Links[link]
+		for i, host := range [2]int{l.A, l.B} {
+			p := n.pipes[2*link+i]
+			if p.down = out; out {
+				p.swallow(now)
+			}
+			if n.w.Nodes[host].Role == scenario.Consumer {
+				_ = unix.IoctlSetPointerInt(n.emulator.devices[2*link+i], unix.TUNSETCARRIER, carrier(!out))
+			}
+		}
+	})
+}
+
+// strike begins a fault of a link, or ends it.
 func (n *network) strike(f *scenario.Fault, begins bool) error {
 	return n.emulator.do(func(now machine.Time) {
 		for _, i := range [2]int{2 * f.Link, 2*f.Link + 1} {

@@ -38,6 +38,9 @@ func TestFaults(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if err := checkFaults(&scenario.World{Faults: []scenario.Fault{{Kind: scenario.Exclude}}}); err != nil {
+		t.Error(err)
+	}
 	if checkFaults(&scenario.World{Faults: []scenario.Fault{{Kind: scenario.Restart}}}) == nil {
 		t.Error("a restart isn't refused")
 	}

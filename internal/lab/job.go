@@ -11,7 +11,8 @@ import (
 )
 
 // A Job is what one process on a host of the lab does. The lab hands it over on the process's standard input, as a line of JSON;
-// the process answers with events on its standard output. A second line says when to begin, and the end of the input when to end.
+// the process answers with events on its standard output. A second line says when to begin, further ones are Commands, and the end of the
+// input says when to end.
 type Job struct {
 	Host     string    `json:"host"`
 	Dilation float64   `json:"dilation"`
@@ -24,6 +25,7 @@ type Job struct {
 
 // Payload is an object that the process serves.
 type Payload struct {
+	Flow  int    `json:"flow"` // that it is for
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
 }
@@ -35,9 +37,18 @@ type Fetch struct {
 	Start time.Duration `json:"start"` // from the beginning, in the scenario's time
 	Bytes int64         `json:"bytes"`
 	From  string        `json:"from,omitempty"` // host:port, of Stream
+	Ways  []Way         `json:"ways,omitempty"` // of mpquic, instead of From
 	Paths int           `json:"paths"`          // that there are
 	// Signer is the key of the node that must have signed the object.
 	Signer string `json:"signer,omitempty"`
+}
+
+// Way is one route of a flow, by the addresses at its ends.
+type Way struct {
+	Link  int    `json:"link"` // by which it leaves
+	Local string `json:"local"`
+	To    string `json:"to"`  // host:port
+	MTU   int    `json:"mtu"` // of UDP datagrams
 }
 
 // NodeJob is how a MARS node is set up; as mars.Config.
@@ -56,6 +67,7 @@ type NodeJob struct {
 // Face is a neighbour that a node dials, and the producers that it leads to.
 type Face struct {
 	Name   string         `json:"name"`
+	Link   int            `json:"link"` // by which it leaves
 	To     string         `json:"to"`
 	Local  string         `json:"local,omitempty"`
 	Rate   float64        `json:"rate,omitempty"`   // bit/s of datagrams
@@ -64,15 +76,22 @@ type Face struct {
 
 // Stream says which byte stream a host speaks.
 type Stream struct {
-	Protocol string `json:"protocol"` // tcp, mptcp, quic
+	Protocol string `json:"protocol"` // tcp, mptcp, quic, mpquic
 	Control  string `json:"control,omitempty"`
 	Count    int    `json:"count"` // connections per flow
 	Port     int    `json:"port"`
+
+	// Of mpquic alone; as in scenario.World.Endpoints.
+	MTU       int    `json:"mtu,omitempty"` // of UDP datagrams that it sends to whoever fetches
+	Scheduler string `json:"scheduler,omitempty"`
+	ECN       bool   `json:"ecn,omitempty"`
+	Pace      bool   `json:"pace,omitempty"`
+	Buffer    int    `json:"buffer,omitempty"`
 }
 
 // Event is what a process tells. Times are real.
 type Event struct {
-	Event     string    `json:"event"` // ready, flow, end, failed
+	Event     string    `json:"event"` // ready, flow, sent, failed
 	Flow      int       `json:"flow"`
 	T95       float64   `json:"t95_s,omitempty"` // from when the flow was to begin
 	T100      float64   `json:"t100_s,omitempty"`
@@ -84,6 +103,12 @@ type Event struct {
 	SeriesMbs []float64 `json:"series_mbps,omitempty"`
 	CPU       float64   `json:"cpu_s,omitempty"` // of the process so far
 	Why       string    `json:"why,omitempty"`
+}
+
+// Command takes all faces of a host that leave by a link out of service, or brings them back.
+type Command struct {
+	Link int  `json:"link"`
+	Out  bool `json:"out"`
 }
 
 // Console is a process's side of the exchange.
@@ -131,8 +156,25 @@ func (c *Console) Begin() (time.Time, error) {
 	return time.Unix(0, at), nil
 }
 
-// End waits until the lab wants no more.
-func (c *Console) End() { _, _ = io.Copy(io.Discard, c.in) }
+// End waits until the lab wants no more, and does what it commands until then; nil: nothing.
+func (c *Console) End(do func(Command) error) error {
+	for {
+		line, err := c.in.ReadBytes('\n')
+		if err != nil {
+			return nil // the end
+		}
+		var command Command
+		if err := json.Unmarshal(line, &command); err != nil {
+			return fmt.Errorf("a command: %w", err)
+		}
+		if do == nil {
+			continue
+		}
+		if err := do(command); err != nil {
+			return err
+		}
+	}
+}
 
 // Meter turns how far a flow is into an Event.
 type Meter struct {

@@ -77,7 +77,7 @@ func (p *plan) fetch(flow, paths int, from string) {
 	}
 	j.Fetches = append(j.Fetches, Fetch{Flow: flow, Name: name, Start: f.Start, Bytes: f.Bytes, From: from, Paths: paths, Signer: p.key(f.Producer)})
 	made := p.job(f.Producer)
-	made.Objects = append(made.Objects, Payload{f.Name, f.Bytes})
+	made.Objects = append(made.Objects, Payload{flow, f.Name, f.Bytes})
 }
 
 // sends is the direction of a link that leaves a host.
@@ -212,7 +212,7 @@ func (p *plan) knows(host int, f func()) {
 // face is one that host dials by a link.
 func (p *plan) face(host, link, to int, addr, local netip.Addr) *Face {
 	f := &Face{
-		Name: fmt.Sprintf("%s.%d", p.n.w.Nodes[to].Name, link), Local: local.String(), Routes: map[string]int{},
+		Name: fmt.Sprintf("%s.%d", p.n.w.Nodes[to].Name, link), Link: link, Local: local.String(), Routes: map[string]int{},
 		To: fmt.Sprintf("udp4://%s@%v:%d", p.key(to), addr, nodePort),
 	}
 	p.knows(host, func() { f.Rate = datagrams(p.sends(link, host)) })
@@ -304,14 +304,16 @@ func (p *plan) add(host int, line, undo string) {
 // streams makes the jobs of byte streams, and gives every pair of hosts the routes of its flows.
 func (p *plan) streams() {
 	pairs := map[[2]int][]netip.Addr{}
+	ways := map[[2]int][]Way{}
 	for i := range p.n.w.Flows {
 		f := &p.n.w.Flows[i]
 		pair := [2]int{f.Consumer, f.Producer}
 		addrs := pairs[pair]
 		if addrs == nil {
 			for _, r := range p.s.routes(p.n.w, i) {
-				_, a := p.route(f, r)
+				c, a := p.route(f, r)
 				addrs = append(addrs, a)
+				ways[pair] = append(ways[pair], Way{r[0], c.String(), netip.AddrPortFrom(a, streamPort).String(), p.sends(r[0], f.Consumer).MTU - headers})
 			}
 			pairs[pair] = addrs
 			if p.s.stream.Protocol == "mptcp" {
@@ -321,6 +323,12 @@ func (p *plan) streams() {
 		s := p.s.stream
 		s.Port = streamPort
 		p.fetch(i, len(addrs), fmt.Sprintf("%v:%d", addrs[0], streamPort))
+		if s.Protocol == "mpquic" {
+			own := p.job(f.Consumer).Fetches
+			own[len(own)-1].Ways = ways[pair]
+			e := &p.n.w.Endpoints
+			s.MTU, s.Scheduler, s.ECN, s.Pace, s.Buffer = p.datagram(f.Producer), e.Scheduler, e.ECN, e.Pace, e.Buffer
+		}
 		p.job(f.Consumer).Stream, p.job(f.Producer).Stream = &s, &s
 	}
 	for host, j := range p.jobs {
@@ -329,6 +337,17 @@ func (p *plan) streams() {
 			p.undo[host] = append(p.undo[host], "mptcp endpoint flush")
 		}
 	}
+}
+
+// datagram is the longest that every link of a host takes.
+func (p *plan) datagram(host int) int {
+	mtu := 1 << 16
+	for i := range p.n.w.Links {
+		if l := &p.n.w.Links[i]; l.A == host || l.B == host {
+			mtu = min(mtu, p.sends(i, host).MTU)
+		}
+	}
+	return mtu - headers
 }
 
 // announce has a producer tell its other addresses to whoever connects, which then joins them.

@@ -83,6 +83,39 @@ func TestPlanOfMPTCP(t *testing.T) {
 	}
 }
 
+// TestPlanOfMPQUIC: every flow has its five ways, from addresses of its consumer to those of its producer, which a producer's host
+// answers with packets that its link takes.
+func TestPlanOfMPQUIC(t *testing.T) {
+	p := planOf(t, "MPQUIC-Oracle")
+	for host, j := range p.jobs {
+		if j.Stream.Protocol != "mpquic" || j.Stream.MTU != 1472 || j.Stream.Control != "" {
+			t.Errorf("%s: %+v", j.Host, j.Stream)
+		}
+		for _, f := range j.Fetches {
+			locals := map[string]bool{}
+			for _, w := range f.Ways {
+				locals[w.Local] = true
+				at, to := host, netip.MustParseAddrPort(w.To).Addr()
+				for at != p.n.w.Flows[f.Flow].Producer {
+					link, ok := p.ways[way{at, to}]
+					if !ok {
+						t.Fatalf("%s: %s doesn't know the way to %v", f.Name, p.n.w.Nodes[at].Name, to)
+					}
+					at = peer(p.n.w, link, at)
+				}
+			}
+			if len(locals) != 5 || f.Paths != 5 {
+				t.Errorf("%s: %+v", f.Name, f.Ways)
+			}
+		}
+		for _, o := range j.Objects {
+			if f := &p.n.w.Flows[o.Flow]; f.Producer != host || o.Bytes != f.Bytes {
+				t.Errorf("%s serves %+v", j.Host, o)
+			}
+		}
+	}
+}
+
 // TestPlanOfMARS: consumers dial the five cores and edges their producers; every neighbour that is dialled listens and, at the ends, knows
 // what its link carries; routes count hops as routing does.
 func TestPlanOfMARS(t *testing.T) {

@@ -39,7 +39,7 @@ func TestPromote(t *testing.T) {
 			t.Errorf("session: %s, %v", text, err)
 		}
 	}
-	unhurried(pid)
+	unhurried(pid) // which has no second thread
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/timerslack_ns", pid))
 	if err != nil || strings.TrimSpace(string(text)) != fmt.Sprint(leisure.Nanoseconds()) {
 		t.Errorf("slack: %s, %v", text, err)

@@ -210,7 +210,7 @@ func (r *round) watch(ctx context.Context) error {
 				left--
 			}
 		case <-next:
-			if err := r.n.strike(changes[0].fault, changes[0].begins); err != nil {
+			if err := r.strike(changes[0].fault, changes[0].begins); err != nil {
 				return err
 			}
 			changes = changes[1:]
@@ -243,7 +243,7 @@ func (r *round) flow(e *Event) {
 func (r *round) judge(before map[int]segments) {
 	for i := range r.o.Run.Flows {
 		f := &r.o.Run.Flows[i]
-		if want := r.wanted(i); r.p.s.stream.Protocol == "mptcp" && f.T100 >= 0 && f.Paths != want {
+		if want := r.wanted(i); r.p.s.multipath() && f.T100 >= 0 && f.Paths != want {
 			r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("%s has %d subflows instead of %d", f.Name, f.Paths, want))
 		}
 	}
@@ -251,7 +251,7 @@ func (r *round) judge(before map[int]segments) {
 		return
 	}
 	for producer, after := range r.segments() { // order: each has its own flows
-		if r.p.s.stream.Protocol == "quic" {
+		if r.p.s.ours() {
 			after, before[producer] = r.sent[r.n.w.Nodes[producer].Name], segments{}
 		}
 		var own []*scenario.FlowResult

@@ -34,6 +34,9 @@ func ServeStream(j Job, c *Console) error {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	s := j.Stream
+	if s.Protocol == "mpquic" {
+		return serveMachine(ctx, &j, c)
+	}
 	if len(j.Objects) > 0 {
 		serve := s.serveTCP
 		if s.Protocol == "quic" {
@@ -57,9 +60,9 @@ func ServeStream(j Job, c *Console) error {
 			c.Tell(e)
 		})
 	}
-	c.End()
+	err = c.End(nil)
 	stop()
-	return nil
+	return err
 }
 
 // serveTCP answers one request per connection.

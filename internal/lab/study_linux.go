@@ -317,6 +317,7 @@ func manifest(s *scenario.Scenario, opt Options) scenario.Manifest {
 	m.Notes = append(m.Notes,
 		"Lab: faces of MARS and QUIC are encrypted, TCP and MPTCP aren't. T95 is interpolated between looks 10 ms apart. Paths are faces that brought content, or subflows; times after discovery aren't known.",
 		"MPTCP in the lab: every address of the producer is announced, and again after 1 s without an echo (net.mptcp.add_addr_timeout); QUIC is quic-go, whose congestion control is Reno.",
+		"MPQUIC in the lab is the simulator's own endpoint code over UDP sockets, in a process per host: no other implementation of multipath QUIC was at hand. It isn't encrypted; its handshake and acknowledgements are real bytes.",
 		"Kernel constants that time dilation doesn't stretch: TCP's least RTO (200 ms), delayed acknowledgements (40 ms), pacing of BBR's probes.")
 	var uts unix.Utsname
 	if unix.Uname(&uts) == nil {

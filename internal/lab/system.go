@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mars/cc"
 	"mars/internal/scenario"
 )
 
@@ -37,7 +38,17 @@ var systems = []system{
 	{name: "QUIC", stream: Stream{Protocol: "quic", Count: 1}, routes: shortest},
 	{name: "MPTCP-ECMP", stream: Stream{Protocol: "mptcp", Count: 1}, routes: shortest},
 	{name: "MPTCP-Oracle", stream: Stream{Protocol: "mptcp", Count: 1}, routes: oracle},
+	{name: "MPQUIC-ECMP", stream: Stream{Protocol: "mpquic", Count: 1}, routes: shortest},
+	{name: "MPQUIC-Oracle", stream: Stream{Protocol: "mpquic", Count: 1}, routes: oracle},
 }
+
+// multipath tells whether connections have a subflow for each route.
+func (s *system) multipath() bool {
+	return s.stream.Protocol == "mptcp" || s.stream.Protocol == "mpquic"
+}
+
+// ours tells whether hosts themselves count what they send: the kernel doesn't know.
+func (s *system) ours() bool { return s.stream.Protocol == "quic" || s.stream.Protocol == "mpquic" }
 
 // Systems are the names of the systems that the lab has.
 func Systems() []string {
@@ -67,10 +78,18 @@ func findSystem(name string) (system, error) {
 		if s.name != base || named && (s.mars || s.stream.Protocol == "quic") {
 			continue
 		}
-		s.name, s.stream.Control = name, defaultControl
+		s.name = name
 		if !s.mars {
 			s.stream.Count = count
 		}
+		if s.stream.Protocol == "mpquic" { // with the controllers of our own
+			s.stream.Control = control
+			if _, err := cc.Lookup(control); named && err != nil {
+				return system{}, fmt.Errorf("%w: %q: %w", ErrNothing, name, err)
+			}
+			return s, nil
+		}
+		s.stream.Control = defaultControl
 		if named {
 			s.stream.Control = control
 		}

@@ -19,6 +19,8 @@ func TestFindSystem(t *testing.T) {
 		{"TCP:bbr", "tcp", "bbr", 1},
 		{"8xTCP:reno", "tcp", "reno", 8},
 		{"MPTCP-Oracle:bbr", "mptcp", "bbr", 1},
+		{"MPQUIC-Oracle", "mpquic", "", 1},
+		{"MPQUIC-ECMP:olia", "mpquic", "olia", 1},
 		{"MARS", "", "cubic", 0},
 	} {
 		s, err := findSystem(c.name)
@@ -26,7 +28,7 @@ func TestFindSystem(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, s, err)
 		}
 	}
-	for _, name := range []string{"", "TCP:vegas", "0xTCP", "axTCP", "MARS:bbr", "PCON"} {
+	for _, name := range []string{"", "TCP:vegas", "MPQUIC-Oracle:vegas", "0xTCP", "axTCP", "MARS:bbr", "PCON"} {
 		if _, err := findSystem(name); !errors.Is(err, ErrNothing) {
 			t.Errorf("%q: %v", name, err)
 		}

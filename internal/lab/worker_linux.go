@@ -86,6 +86,7 @@ func (w *worker) tell(v any) error {
 // begin tells the process when to begin; what it has used until now isn't counted.
 func (w *worker) begin(at time.Time) error {
 	unhurried(w.cmd.Process.Pid)
+	shorten(w.cmd.Process.Pid)
 	if fields := statOf(w.cmd.Process.Pid); len(fields) > 12 {
 		user, _ := strconv.ParseFloat(fields[11], 64)
 		system, _ := strconv.ParseFloat(fields[12], 64)
