@@ -10,6 +10,10 @@ import "mars/internal/machine"
 //	steady       W += gain · (acked/W) · (step + W/srtt · (Target − d)), d the least delay of the last round
 //	far beyond   W = greatest rate · (base + Target), when d passes farBeyond targets: the capacity has dropped
 //
+// What a round trip takes longer than the shortest one, and isn't queueing at what the window controls, is queueing of requests on their
+// way there, behind the other direction's data: it comes and goes faster than W can follow, so as much more may be in flight
+// as arrives meanwhile.
+//
 // Losses shrink it only where they are more than chance: single ones are the business of whoever repairs them.
 type DelayWindow struct {
 	cfg  DelayWindowConfig
@@ -19,8 +23,9 @@ type DelayWindow struct {
 	srtt, base machine.Time // smoothed round trip, and the least of the last baseLife
 	older      machine.Time // the least of the one before
 	baseAt     machine.Time
+	other      machine.Time // smoothed: a round trip without the queueing that this window controls
 
-	// Buckets of a quarter of a round trip: least delay in each.
+	// Buckets of a quarter of a round trip where the target is met: least delay in each.
 	bucket   [4]machine.Time // newest first
 	bucketAt machine.Time    // when the newest began
 	fresh    bool            // the newest has a sample
@@ -77,13 +82,28 @@ func (d *DelayWindow) Begin(w float64) {
 // Bytes is W, or less while a queue is drained.
 func (d *DelayWindow) Bytes() float64 {
 	if d.drainTo > 0 {
-		return max(float64(d.w*drainShare*float64(d.minRTT()))/float64(max(d.srtt, d.minRTT())), d.cfg.Least)
+		return max(float64(d.w*drainShare*float64(d.minRTT()))/float64(max(d.srtt, d.minRTT())), d.cfg.Least) + d.extra()
 	}
-	return d.w
+	return d.w + d.extra()
+}
+
+// extra is what arrives during the queueing that others cause, bytes.
+func (d *DelayWindow) extra() float64 {
+	if d.slow || d.srtt == 0 {
+		return 0
+	}
+	return float64(d.w * float64(max(0, d.other-d.minRTT())) / float64(d.srtt))
+}
+
+// OnOther takes in what of a round trip wasn't queueing at what this window controls.
+func (d *DelayWindow) OnOther(took machine.Time) {
+	if d.srtt > 0 {
+		d.other += (took - d.other) / 4
+	}
 }
 
 const (
-	drainShare = 0.75
+	drainShare = 0.95
 	drainEarly = machine.Second     // between drains in the first drainYoung of a flow
 	drainYoung = 3 * machine.Second //
 	drainEvery = 4 * machine.Second // and later
@@ -128,7 +148,7 @@ func (d *DelayWindow) Pace() float64 {
 	if d.slow {
 		return float64(2 * d.Rate())
 	}
-	return float64(1.25 * d.Rate())
+	return float64(1.5 * d.Bytes() / d.srtt.Seconds())
 }
 
 // SRTT is the smoothed round trip; 0 before the first.
@@ -175,7 +195,7 @@ func (d *DelayWindow) OnAck(now machine.Time, bytes float64, rtt, delay machine.
 
 func (d *DelayWindow) onRTT(now machine.Time, rtt machine.Time) {
 	if d.srtt == 0 {
-		d.srtt, d.bucketAt = rtt, now
+		d.srtt, d.other, d.bucketAt = rtt, rtt, now
 	}
 	d.srtt += (rtt - d.srtt) / 8
 	if now-d.baseAt >= baseLife {
@@ -186,7 +206,7 @@ func (d *DelayWindow) onRTT(now machine.Time, rtt machine.Time) {
 
 // onDelay keeps the least delay of each quarter of a round trip.
 func (d *DelayWindow) onDelay(now, delay machine.Time) {
-	if now-d.bucketAt >= d.srtt/4 {
+	if now-d.bucketAt >= min(d.srtt, d.minRTT()+d.target())/4 { // not of srtt: what is seen late of a long queue would keep it long
 		if d.slow && d.fresh && d.bucket[0] > d.target()/2 {
 			d.leave(now)
 		}

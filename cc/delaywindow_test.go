@@ -16,6 +16,7 @@ type pipe struct {
 	senders []*pipeSender
 	arrives []pipeAck // in the order of their times
 	loss    float64
+	wait    func(now machine.Time) machine.Time // of requests on their way to the bottleneck; nil: none
 	random  *rand.Rand
 	busy    float64 // bytes that the bottleneck has sent
 	delays  []machine.Time
@@ -65,6 +66,7 @@ func (p *pipe) run(until machine.Time) {
 			p.delays = append(p.delays, a.queued)
 			a.of.w.Hidden()
 			a.of.w.OnAck(p.now, pipeChunk, p.now-a.sent, a.queued)
+			a.of.w.OnOther(p.now - a.sent - a.queued)
 		}
 		for _, s := range p.senders {
 			for s.next <= p.now {
@@ -83,10 +85,14 @@ func (p *pipe) send(s *pipeSender) {
 	if pace := s.w.Pace(); pace > 0 {
 		s.next = max(s.next, p.now-machine.Millisecond) + machine.Time(pipeChunk/pace*1e9)
 	}
-	start := max(p.free, p.now)
+	there := p.now
+	if p.wait != nil {
+		there += p.wait(p.now)
+	}
+	start := max(p.free, there)
 	p.free = start + machine.Time(pipeChunk/p.rate*1e9)
 	p.busy += pipeChunk
-	p.arrives = append(p.arrives, pipeAck{p.free + p.base, p.now, start - p.now, s, p.random.Float64() < p.loss})
+	p.arrives = append(p.arrives, pipeAck{p.free + p.base, p.now, start - there, s, p.random.Float64() < p.loss})
 }
 
 func (p *pipe) reset() {
@@ -129,6 +135,23 @@ func TestDelayWindowFills(t *testing.T) {
 				t.Errorf("%v Mbit/s × %v ms, loss %v: %.3f used, mean queue %.1f ms", c.mbit, c.base/machine.Millisecond, loss, used, p.mean().Seconds()*1e3)
 			}
 		}
+	}
+}
+
+// TestDelayWindowCrossing: requests that wait behind the other direction's data, now more, now less, leave little of the path unused, and their
+// wait isn't taken for a queue.
+func TestDelayWindowCrossing(t *testing.T) {
+	const period = 600 * machine.Millisecond
+	p := newPipe(40e6/8, 35*machine.Millisecond, 1)
+	p.wait = func(now machine.Time) machine.Time { // to 40 ms within 100 ms, and back
+		at := now % period
+		return min(at, period/2-min(at, period/2), 100*machine.Millisecond) * 2 / 5
+	}
+	p.run(2 * machine.Second)
+	p.reset()
+	p.run(12 * machine.Second)
+	if used := p.busy / (p.rate * 10); used < 0.92 || p.mean() > 15*machine.Millisecond {
+		t.Errorf("%.3f used, mean queue %.1f ms", used, p.mean().Seconds()*1e3)
 	}
 }
 

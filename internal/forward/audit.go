@@ -55,8 +55,8 @@ func (a *Auditor) Check(now machine.Time, fw *Forwarder) string {
 		if u.outstanding != a.charged[u.face] {
 			return fmt.Sprintf("face %d counts %d Interests in flight, there are %d", u.face, u.outstanding, a.charged[u.face])
 		}
-		if u.gate != nil && u.gate.flight != a.flight[u.face] {
-			return fmt.Sprintf("face %d counts %.0f bytes in flight, there are %.0f", u.face, u.gate.flight, a.flight[u.face])
+		if u.line != nil && u.line.flight != a.flown(u.line) {
+			return fmt.Sprintf("the uplink of face %d counts %.0f bytes in flight, there are %.0f", u.face, u.line.flight, a.flown(u.line))
 		}
 		if a.Least != nil && u.sample > 0 && !u.local && u.sample < a.Least(u.face) {
 			return fmt.Sprintf("face %d: a round trip of %d ns is less than the link's", u.face, u.sample)
@@ -68,6 +68,14 @@ func (a *Auditor) Check(now machine.Time, fw *Forwarder) string {
 		}
 	}
 	return ""
+}
+
+// flown is what is in flight on the faces of an uplink, bytes.
+func (a *Auditor) flown(l *uplink) (bytes float64) {
+	for _, u := range l.faces {
+		bytes += a.flight[u.face]
+	}
+	return bytes
 }
 
 // entry checks one pending Interest.

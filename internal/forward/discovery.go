@@ -113,6 +113,7 @@ type discovery struct {
 	faults      faults
 	source      bool
 	hold        bool    // at the source: Data wait for the end of discovery
+	eager       bool    // at the source: Data don't even wait for a face's first answer
 	probes      []probe // by tier, hops, face
 	tiers       int
 	first       int // ProbeIdx at which a probe first came; −1: none yet
@@ -167,6 +168,7 @@ func newDiscovery(boot, epoch uint32, label wire.Label, source bool, hops []Next
 	d.tiers++
 	if source {
 		d.first, d.room, d.hold = 0, most, cfg.DataAfterDiscovery
+		d.eager = cfg.Profile == ProfileMARS && !d.hold && d.mode != Literal
 	}
 	return d
 }

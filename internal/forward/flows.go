@@ -65,17 +65,22 @@ func (s *flows) faceUp(now machine.Time, id machine.FaceID, f machine.Face) {
 		u.up, u.suspended, u.since = true, false, now
 		u.seen = seen{changed: now, missed: u.seen.missed}
 		u.ctrl, u.tokens, u.tokenAt = newFaceController(), DefaultCost, now
-		if u.gate != nil {
-			flight := u.gate.flight
-			u.gate, u.oneWay, u.resume = newGate(firstWindow), oneWay{}, 0
-			u.gate.flight = flight
+		if u.line != nil {
+			if u.oneWay = (oneWay{}); u.alone() {
+				flight := u.line.flight
+				u.line.gate, u.line.resume = newGate(firstWindow), 0
+				u.line.flight = flight
+			}
 		}
 		s.wakeAll(u)
 		return
 	}
-	u := newUpstream(id, f, s.cfg.Profile)
+	u := newUpstream(id, f)
 	u.since, u.seen.changed = now, now
 	u.tokens, u.tokenAt = DefaultCost, now // the first Interest needn't wait
+	if s.cfg.Profile == ProfileMARS && !f.Local {
+		s.plug(u, f.Uplink)
+	}
 	s.ups.set(id, u)
 	s.upList = append(s.upList, u)
 	slices.SortFunc(s.upList, func(a, b *upstream) int { return int(a.face) - int(b.face) })
@@ -95,6 +100,7 @@ func (s *flows) faceDown(now machine.Time, id machine.FaceID) {
 func (s *flows) faceGone(id machine.FaceID) {
 	if u := s.ups.get(id); u != nil {
 		u.asks.gone = true
+		u.unplug()
 	}
 	s.ups.set(id, nil)
 	s.upList = slices.DeleteFunc(s.upList, func(u *upstream) bool { return u.face == id })

@@ -41,7 +41,7 @@ func (s *flows) learn(now machine.Time, u *upstream, e *entry, o *outRecord, hdr
 			l.overdraw(over)
 		}
 	}
-	if u.gate != nil {
+	if u.line != nil {
 		s.acknowledge(now, u, e, o, size, hdr)
 		return
 	}

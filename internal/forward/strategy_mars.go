@@ -123,13 +123,13 @@ func (e *entry) room() int {
 
 // allows tells whether the Interest may leave by face: a valid upstream of its epoch, within its stretch, and no downstream.
 // One that was lost may also try a face that discovery hasn't reached yet: the label keeps it safe, and a flow whose
-// shortest paths are silent goes on.
+// shortest paths are silent goes on. So may all of a source that is eager, until its discovery has ended.
 func (e *entry) allows(face machine.FaceID) bool {
 	p := e.disc.find(face)
 	if p == nil || !e.disc.open(p, e.room()) || e.inFace(face) != nil || e.disc.holds() || e.flow.barred(face) {
 		return false
 	}
-	return e.disc.valid(p) || e.lost && e.disc.mode != Literal
+	return e.disc.valid(p) || e.lost && e.disc.mode != Literal || e.disc.eager && e.disc.finished == 0
 }
 
 // alternatives is the number of usable faces other than face that may take the Interest.
@@ -155,10 +155,10 @@ func (s *flows) setLanes(f *flow) {
 			l := laneOf(f.lanes, u)
 			if l == nil {
 				l = &lane{flow: f, up: u}
-				if u.gate != nil {
+				if u.line != nil {
 					l.gate = newGate(s.firstShare())
-					u.first = min(u.first+s.firstShare(), firstWindow)
-					u.gate.Begin(float64(u.first * DefaultCost))
+					u.line.first = min(u.line.first+s.firstShare(), firstWindow)
+					u.line.Begin(float64(u.line.first * DefaultCost))
 				}
 				u.used = true
 			}
@@ -272,7 +272,7 @@ func (s *flows) wakeShortest(now machine.Time, e *entry) bool {
 
 // pull gives face u its next Interest, if its rate affords one; otherwise when to ask again (Never: when woken).
 func (s *flows) pull(now machine.Time, u *upstream) (p *packet, again machine.Time) {
-	if u.gate != nil && u.up {
+	if u.line != nil && u.up {
 		return s.pullWindowed(now, u)
 	}
 	if u.turns.at == nil || !u.up {
@@ -315,9 +315,9 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) *pack
 	o.nonce, o.sent, o.dead, o.charge = e.interest.Nonce, now, false, shaped && !u.local
 	if shaped {
 		u.onSent(now, e.cost)
-		if u.gate != nil && o.charge {
+		if u.line != nil && o.charge {
 			o.cost, o.lane = e.cost, laneOf(e.flow.lanes, u)
-			u.gate.flight += o.cost
+			u.line.flight += o.cost
 			if o.lane != nil {
 				o.lane.gate.flight += o.cost
 			}

@@ -44,7 +44,7 @@ func TestQSFReports(t *testing.T) {
 // TestQSFIdle: a face that delivered little because little was asked of it keeps the weight that it began with; one that
 // delivered much has more.
 func TestQSFIdle(t *testing.T) {
-	slow, fast := newUpstream(1, machine.Face{}, ProfilePaper), newUpstream(2, machine.Face{}, ProfilePaper)
+	slow, fast := newUpstream(1, machine.Face{}), newUpstream(2, machine.Face{})
 	ways, weights := []*upstream{slow, fast}, make([]float64, 2)
 	hdr := wire.Packet{HasFeedback: true, Feedback: wire.Feedback{DataCapacity: 100}}
 	for now := machine.Time(0); now < machine.Second; now += 10 * machine.Millisecond {

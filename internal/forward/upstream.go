@@ -38,9 +38,8 @@ type upstream struct {
 	backlog bool // Interests wait for tokens
 	resume  machine.Time
 
-	gate   *gate // of the default profile; nil: Algorithm 1
+	line   *uplink // of the default profile; nil: Algorithm 1
 	oneWay oneWay
-	first  float64 // W to begin with, chunks: what its flows begin with
 
 	turns          // of the flows with Interests for this face
 	asks  *ingress // what the same face asks here
@@ -59,15 +58,11 @@ type upstream struct {
 	full  float64 // occupancy of the peer's Data queue toward here as last reported (QSF)
 }
 
-func newUpstream(id machine.FaceID, f machine.Face, p Profile) *upstream {
-	u := &upstream{
+func newUpstream(id machine.FaceID, f machine.Face) *upstream {
+	return &upstream{
 		face: id, local: f.Local, up: true,
 		ctrl: newFaceController(), turns: turns{groups: make(map[*ingress]*group)}, asks: &ingress{face: id, heap: -1},
 	}
-	if p == ProfileMARS && !f.Local {
-		u.gate = newGate(firstWindow)
-	}
-	return u
 }
 
 func newFaceController() cc.Paper {
@@ -104,16 +99,16 @@ func (u *upstream) credit(now machine.Time) float64 {
 
 // idle tells whether the face has credit that it doesn't use.
 func (u *upstream) idle(now machine.Time) bool {
-	if u.gate != nil {
-		return u.usable() && u.gate.room(DefaultCost)
+	if u.line != nil {
+		return u.usable() && u.line.room(DefaultCost)
 	}
 	return u.usable() && (u.local || now >= u.resume && u.credit(now) > 0)
 }
 
 // spare tells whether the face was left with credit when it was last asked.
 func (u *upstream) spare() bool {
-	if u.gate != nil {
-		return u.gate.room(DefaultCost)
+	if u.line != nil {
+		return u.line.room(DefaultCost)
 	}
 	return !u.backlog
 }
@@ -123,8 +118,8 @@ func (u *upstream) owed() float64 {
 	if u.local {
 		return 0
 	}
-	if u.gate != nil {
-		return u.gate.flight / max(u.gate.Rate(), 1)
+	if u.line != nil {
+		return u.line.flight / max(u.line.Rate(), 1)
 	}
 	return float64(float64(u.outstanding)*DefaultCost) / u.ctrl.Rate()
 }
@@ -154,8 +149,8 @@ func (u *upstream) onHeard(now machine.Time) (resumed bool) {
 	}
 	u.suspended, u.backoff, u.seen.changed = false, 0, now
 	u.tokens, u.tokenAt = 0, now
-	if u.gate != nil {
-		u.gate.Return(now)
+	if u.line != nil && u.alone() {
+		u.line.Return(now)
 	}
 	return true
 }

@@ -25,6 +25,9 @@ const (
 	firstWindow     = 20
 	firstLaneWindow = 5
 	mostWindow      = 64 << 20 // bytes
+	// apartTarget is the queueing of a hop at which the flows on a face that shares its uplink with others begin to give way: where the
+	// queue is the uplink's it stays below that, for the uplink's window aims at less.
+	apartTarget = 10 * machine.Millisecond
 )
 
 // gate bounds what is in flight: on a face, or of one flow on it.
@@ -81,13 +84,40 @@ func (s *flows) pullWindowed(now machine.Time, u *upstream) (p *packet, again ma
 	if u.suspended && now < u.probeAt {
 		return nil, u.probeAt
 	}
-	if now < u.resume {
-		return nil, u.resume
+	if now < u.line.resume {
+		return nil, u.line.resume
 	}
-	var best *lane
-	var queue *refs
-	var at int
-	var entry *entry
+	best, queue, at, entry := u.choose()
+	if !u.suspended {
+		for _, o := range u.line.faces {
+			if o == u || o.suspended || !o.up {
+				continue
+			}
+			if b, q, k, e := o.choose(); b != nil && (best == nil || b.flow.before(best.flow)) {
+				best, queue, at, entry = b, q, k, e
+			}
+		}
+	}
+	if best == nil {
+		return nil, machine.Never
+	}
+	if best.up != u { // it leaves by the same uplink
+		s.wake(best.up.face)
+		return nil, machine.Never
+	}
+	queue.take(at)
+	entry.queued = false
+	f := best.flow
+	f.live--
+	s.serve(f, entry.cost)
+	if pace := u.line.Pace(); pace > 0 {
+		u.line.resume = max(u.line.resume, now-paceBurst) + machine.Time(entry.cost/pace*1e9)
+	}
+	return s.send(now, u, entry, true), 0
+}
+
+// choose finds the lane of a face that has had least of those whose windows have room, and the Interest that it would send.
+func (u *upstream) choose() (best *lane, queue *refs, at int, entry *entry) {
 	for i := 0; i < len(u.list); i++ {
 		l := u.list[i]
 		q, k, e := l.flow.next(u.face)
@@ -102,25 +132,14 @@ func (s *flows) pullWindowed(now machine.Time, u *upstream) (p *packet, again ma
 			best, queue, at, entry = l, q, k, e
 		case !l.gate.room(e.cost):
 			l.gate.Limited()
-		case !u.gate.room(e.cost):
+		case !u.line.room(e.cost):
 			l.gate.Limited()
-			u.gate.Limited()
+			u.line.Limited()
 		case best == nil || l.flow.before(best.flow):
 			best, queue, at, entry = l, q, k, e
 		}
 	}
-	if best == nil {
-		return nil, machine.Never
-	}
-	queue.take(at)
-	entry.queued = false
-	f := best.flow
-	f.live--
-	s.serve(f, entry.cost)
-	if pace := u.gate.Pace(); pace > 0 {
-		u.resume = max(u.resume, now-paceBurst) + machine.Time(entry.cost/pace*1e9)
-	}
-	return s.send(now, u, entry, true), 0
+	return best, queue, at, entry
 }
 
 // paceBurst is how much a face that was kept waiting may catch up.
@@ -137,11 +156,11 @@ func (f *flow) before(g *flow) bool {
 // land takes an Interest out of the windows that it is in; it returns how many bytes these were.
 func (s *flows) land(o *outRecord) float64 {
 	u := s.ups.get(o.face)
-	if u == nil || u.gate == nil || o.cost == 0 {
+	if u == nil || u.line == nil || o.cost == 0 {
 		return 0
 	}
 	bytes := o.cost
-	u.gate.flight -= bytes
+	u.line.flight -= bytes
 	if o.lane != nil {
 		o.lane.gate.flight -= bytes
 	}
@@ -155,7 +174,7 @@ func (s *flows) missed(now machine.Time, e *entry) {
 	o := &e.out[len(e.out)-1]
 	u, l := s.ups.get(o.face), o.lane
 	if lost := s.land(o); lost > 0 {
-		u.gate.OnLoss(now, lost)
+		u.line.OnLoss(now, lost)
 		if l != nil {
 			l.gate.OnLoss(now, lost)
 		}
@@ -198,12 +217,21 @@ func (s *flows) acknowledge(now machine.Time, u *upstream, e *entry, o *outRecor
 	if fb := &hdr.Feedback; hdr.HasFeedback && fb.HasDepart && !s.mended {
 		hop := u.oneWay.sample(now, fb.Depart)
 		if hop > delayTarget/2 {
-			u.gate.Hidden()
+			u.line.Hidden()
 		}
 		face = hop + machine.Time(fb.DataSojourn)*machine.Microsecond
 		flow = machine.Time(fb.InterestSojourn) * machine.Microsecond
+		if other := rtt - face - flow; rtt > 0 {
+			u.line.OnOther(other)
+			if o.lane != nil {
+				o.lane.gate.OnOther(other)
+			}
+		}
+		if !u.alone() { // the hop's queue may be one that other faces don't share
+			flow += max(0, hop-apartTarget)
+		}
 	}
-	u.gate.OnAck(now, size, rtt, face)
+	u.line.OnAck(now, size, rtt, face)
 	if o.lane != nil {
 		o.lane.gate.OnAck(now, size, rtt, flow)
 	}

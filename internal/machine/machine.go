@@ -46,6 +46,7 @@ type Face struct {
 	DataQueue int     // capacity of the Data queue in packets; 0: the default
 	Local     bool    // the peer is an application on this node, not another node
 	Node      bool    // Local, seen from the application: the peer is the node of this host
+	Uplink    int     // faces with the same one, which isn't 0, leave by one local address, and what is in flight on them is bounded together
 	OnDemand  bool    // the peer made it: once down it never comes back, and nothing about it need be kept
 }
 

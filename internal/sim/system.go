@@ -285,7 +285,7 @@ func prefixOf(n *scenario.Node) wire.Name {
 func (b *builder) addFace(host, link int, addr int32, peer machine.FaceID) machine.FaceID {
 	h := &b.net.hosts[host]
 	d := b.direction(link, host)
-	f := machine.Face{MTU: d.MTU - headerBytes}
+	f := machine.Face{MTU: d.MTU - headerBytes, Uplink: int(b.g.directed(link, host)) + 1}
 	if b.shapes(host) { // a MARS node knows the rate of its links, and so its Data queue is where packets wait
 		f.Rate = float64(d.Rate / 8 * float64(f.MTU) / float64(d.MTU))
 	}
