@@ -81,8 +81,8 @@ func (f *labFlags) simulate(c *cobra.Command, s *scenario.Scenario, measured *sc
 	began := time.Now()
 	progress := newSimProgress(os.Stderr, s.Name+", simulated", f.quiet)
 	r, err := sim.Study(c.Context(), s, sim.StudyOptions{
-		Systems: slices.DeleteFunc(measured.Systems(), func(name string) bool { return !sim.Knows(name) }),
-		Seeds:   s.Seeds, Keep: measured.Has, Progress: progress.tell,
+		Systems: simulated(measured), Control: []string{}, // each as it is, not with every one of the scenario's controllers
+		Seeds: s.Seeds, Keep: measured.Has, Progress: progress.tell,
 		Run:   sim.Options{Dilation: measured.Manifest.Dilation},
 		Clock: func() float64 { return time.Since(began).Seconds() },
 	})

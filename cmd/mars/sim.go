@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -218,19 +217,15 @@ func (f *simFlags) earlier(c *cobra.Command, opt *sim.StudyOptions) (*scenario.R
 		opt.Seeds.First = before.Manifest.FirstSeed
 	}
 	if f.systems == nil {
-		known := sim.Systems()
-		for i := range before.Points {
-			for _, s := range before.Points[i].Systems {
-				if slices.Contains(known, s.Name) && !slices.Contains(opt.Systems, s.Name) {
-					opt.Systems = append(opt.Systems, s.Name)
-				}
-			}
-		}
+		opt.Systems = simulated(before)
 	}
-	opt.Keep = func(params map[string]float64) bool {
-		return slices.ContainsFunc(before.Points, func(p scenario.Point) bool { return maps.Equal(p.Params, params) })
-	}
+	opt.Keep = before.Has
 	return before, nil
+}
+
+// simulated are the systems of a result that the simulator has.
+func simulated(r *scenario.Result) []string {
+	return slices.DeleteFunc(r.Systems(), func(name string) bool { return !sim.Knows(name) })
 }
 
 // step is the length of the steps of the goodput series; 0: none.

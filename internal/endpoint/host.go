@@ -155,13 +155,17 @@ func (h *Host) bind(now machine.Time, id machine.FaceID, c connection, path int)
 // touch notes what a connection has to send, and when it is due.
 func (h *Host) touch(c connection) {
 	for i := range c.paths() {
-		id := c.faceOf(i)
-		if f := &h.faces[id-1]; !f.hot && f.up && c.ready(h.now, i) {
-			f.hot = true
-			h.hot = append(h.hot, id)
-		}
+		h.heat(c.faceOf(i))
 	}
 	h.due = min(h.due, c.deadline())
+}
+
+// heat has Ready look at a face that may send.
+func (h *Host) heat(id machine.FaceID) {
+	if f := &h.faces[id-1]; !f.hot && f.up && f.conn.ready(h.now, f.path) {
+		f.hot = true
+		h.hot = append(h.hot, id)
+	}
 }
 
 // FaceUp implements Machine.
@@ -200,15 +204,7 @@ func (h *Host) Receive(now machine.Time, id machine.FaceID, ecn machine.ECN, dat
 		f = h.face(id)
 	}
 	f.conn.receive(now, f.path, ecn, datagram)
-	if f.conn.paths() > 1 {
-		h.touch(f.conn)
-		return
-	}
-	if !f.hot && f.conn.ready(now, f.path) {
-		f.hot = true
-		h.hot = append(h.hot, id)
-	}
-	h.due = min(h.due, f.conn.deadline())
+	h.touch(f.conn)
 }
 
 // accept lets the first datagram on a face open a connection, or a path of one.

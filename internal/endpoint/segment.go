@@ -116,7 +116,7 @@ func (s *segment) append(dst []byte) int {
 
 // plain tells whether timestamps are the only option.
 func (s *segment) plain() bool {
-	return s.timed && s.sackCount == 0 && s.mss == 0 && !s.scaled && !s.sackOK && !s.mp.acked && !s.mp.capable && !s.mp.join
+	return s.timed && s.sackCount == 0 && s.mss == 0 && !s.scaled && !s.sackOK && !s.mp.acked && !s.mp.mapped && !s.mp.capable && !s.mp.join
 }
 
 // append writes MPTCP's option, padded to whole words.

@@ -66,6 +66,30 @@ type Transport struct {
 	Assignment bool
 }
 
+// NewTransport is a protocol as people have it who name only what they want: without a congestion control it is CUBIC, or for MPQUIC
+// what mp-quic had; without a scheduler Linux' own for MPTCP, and the lowest round-trip time for others. The errors list what there is.
+func NewTransport(p Protocol, control, scheduler string) (*Transport, error) {
+	t := &Transport{Protocol: p, Assignment: p == MPQUIC && control == ""}
+	if control == "" {
+		control = "cubic"
+	}
+	if scheduler == "" {
+		scheduler = MinRTT.String()
+		if p == MPTCP {
+			scheduler = Mainline.String()
+		}
+	}
+	var err error
+	if t.Control, err = cc.Lookup(control); err != nil {
+		return nil, err
+	}
+	if t.Scheduler, err = LookupScheduler(scheduler); err != nil {
+		return nil, err
+	}
+	t.Pace = control == "bbr" || p == MPQUIC && !t.Assignment // RFC 9002 §7.7 wants it; mp-quic had none
+	return t, nil
+}
+
 // DefaultBuffer is the receive buffer of a connection, bytes: what Linux grows one to (net.ipv4.tcp_rmem).
 const DefaultBuffer = 6 << 20
 

@@ -13,7 +13,7 @@ type Auditor struct {
 	Least func(face machine.FaceID) machine.Time
 
 	charged map[machine.FaceID]int
-	flight  map[machine.FaceID]float64 // bytes
+	flight  map[*uplink]float64 // bytes
 	said    map[saidKey]done
 	epochs  map[*flow]map[epochOf]bool // true: known; false: forgotten
 }
@@ -29,7 +29,7 @@ type saidKey struct {
 // NewAuditor returns an auditor for a forwarder that has done nothing yet.
 func NewAuditor() *Auditor {
 	return &Auditor{
-		charged: make(map[machine.FaceID]int), flight: make(map[machine.FaceID]float64), said: make(map[saidKey]done), epochs: make(map[*flow]map[epochOf]bool),
+		charged: make(map[machine.FaceID]int), flight: make(map[*uplink]float64), said: make(map[saidKey]done), epochs: make(map[*flow]map[epochOf]bool),
 	}
 }
 
@@ -55,8 +55,8 @@ func (a *Auditor) Check(now machine.Time, fw *Forwarder) string {
 		if u.outstanding != a.charged[u.face] {
 			return fmt.Sprintf("face %d counts %d Interests in flight, there are %d", u.face, u.outstanding, a.charged[u.face])
 		}
-		if u.line != nil && u.line.flight != a.flown(u.line) {
-			return fmt.Sprintf("the uplink of face %d counts %.0f bytes in flight, there are %.0f", u.face, u.line.flight, a.flown(u.line))
+		if u.line != nil && u.line.flight != a.flight[u.line] {
+			return fmt.Sprintf("the uplink of face %d counts %.0f bytes in flight, there are %.0f", u.face, u.line.flight, a.flight[u.line])
 		}
 		if a.Least != nil && u.sample > 0 && !u.local && u.sample < a.Least(u.face) {
 			return fmt.Sprintf("face %d: a round trip of %d ns is less than the link's", u.face, u.sample)
@@ -68,14 +68,6 @@ func (a *Auditor) Check(now machine.Time, fw *Forwarder) string {
 		}
 	}
 	return ""
-}
-
-// flown is what is in flight on the faces of an uplink, bytes.
-func (a *Auditor) flown(l *uplink) (bytes float64) {
-	for _, u := range l.faces {
-		bytes += a.flight[u.face]
-	}
-	return bytes
 }
 
 // entry checks one pending Interest.
@@ -95,7 +87,7 @@ func (a *Auditor) entry(now machine.Time, s *flows, e *entry) string {
 	}
 	for i := range e.out {
 		if e.out[i].charge {
-			a.flight[e.out[i].face] += e.out[i].cost
+			a.flight[e.out[i].line] += e.out[i].cost
 			a.charged[e.out[i].face]++
 		}
 	}

@@ -24,7 +24,8 @@ type outRecord struct {
 	again  bool // by this face the Interest was sent more than once
 	charge bool // counted in the upstream's outstanding Interests
 	cost   float64
-	lane   *lane // whose window it is in; nil: none
+	line   *uplink // whose window it is in, longer than the face may be there; nil: none
+	lane   *lane   // and the flow's; nil: none
 }
 
 // entry is one pending Interest.

@@ -316,8 +316,8 @@ func (s *flows) send(now machine.Time, u *upstream, e *entry, shaped bool) *pack
 	if shaped {
 		u.onSent(now, e.cost)
 		if u.line != nil && o.charge {
-			o.cost, o.lane = e.cost, laneOf(e.flow.lanes, u)
-			u.line.flight += o.cost
+			o.cost, o.line, o.lane = e.cost, u.line, laneOf(e.flow.lanes, u)
+			o.line.flight += o.cost
 			if o.lane != nil {
 				o.lane.gate.flight += o.cost
 			}

@@ -155,26 +155,31 @@ func (f *flow) before(g *flow) bool {
 
 // land takes an Interest out of the windows that it is in; it returns how many bytes these were.
 func (s *flows) land(o *outRecord) float64 {
-	u := s.ups.get(o.face)
-	if u == nil || u.line == nil || o.cost == 0 {
+	if o.line == nil {
 		return 0
 	}
 	bytes := o.cost
-	u.line.flight -= bytes
+	o.line.flight -= bytes
 	if o.lane != nil {
 		o.lane.gate.flight -= bytes
 	}
-	o.cost, o.lane = 0, nil
-	s.wake(o.face)
+	if u := s.ups.get(o.face); u != nil && u.usable() {
+		s.wake(o.face) // it looks at all faces of its uplink
+	} else {
+		for _, other := range o.line.faces {
+			s.wake(other.face)
+		}
+	}
+	o.cost, o.line, o.lane = 0, nil, nil
 	return bytes
 }
 
 // missed gives up what was asked for by the last face of an entry, which is asked for again: nothing of it is in flight any more.
 func (s *flows) missed(now machine.Time, e *entry) {
 	o := &e.out[len(e.out)-1]
-	u, l := s.ups.get(o.face), o.lane
+	line, l := o.line, o.lane
 	if lost := s.land(o); lost > 0 {
-		u.line.OnLoss(now, lost)
+		line.OnLoss(now, lost)
 		if l != nil {
 			l.gate.OnLoss(now, lost)
 		}

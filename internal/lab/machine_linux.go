@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"mars/cc"
 	"mars/internal/driver"
 	"mars/internal/endpoint"
 	"mars/internal/machine"
@@ -46,33 +45,14 @@ func (h *machineHost) FaceUp(now machine.Time, id machine.FaceID, f machine.Face
 	h.Host.FaceUp(now, id, f)
 }
 
-// transport is how connections are made; as in the simulator, MPQUIC without the name of a controller has those of mp-quic.
-func (s *Stream) transport() (*endpoint.Transport, error) {
-	t := &endpoint.Transport{
-		Protocol: endpoint.MPQUIC, ECN: s.ECN, Buffer: s.Buffer, Assignment: s.Control == "",
-		Pace: s.Control != "" || s.Pace, // RFC 9002 §7.7 wants it; mp-quic had none
-	}
-	control, scheduler := s.Control, s.Scheduler
-	if control == "" {
-		control = defaultControl
-	}
-	if scheduler == "" {
-		scheduler = endpoint.MinRTT.String()
-	}
-	var err error
-	if t.Control, err = cc.Lookup(control); err != nil {
-		return nil, err
-	}
-	t.Scheduler, err = endpoint.LookupScheduler(scheduler)
-	return t, err
-}
-
 // newMachineHost makes a host without faces.
 func newMachineHost(j *Job, c *Console) (*machineHost, error) {
-	t, err := j.Stream.transport()
+	s := j.Stream
+	t, err := endpoint.NewTransport(endpoint.MPQUIC, s.Control, s.Scheduler)
 	if err != nil {
 		return nil, err
 	}
+	t.ECN, t.Buffer, t.Pace = s.ECN, s.Buffer, t.Pace || s.Pace
 	h := &machineHost{transport: t, job: j, console: c, objects: map[uint64]int64{}, flows: map[endpoint.ID]*machineFlow{}}
 	for _, o := range j.Objects {
 		h.objects[uint64(o.Flow)] = o.Bytes

@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -129,10 +127,7 @@ func (a *Agreement) Table(w io.Writer) error {
 		fmt.Fprintf(b, "! %s\n", text)
 	}
 	for _, p := range a.Points {
-		fmt.Fprintln(b)
-		if text := paramsText(p.Params); text != "" {
-			fmt.Fprintln(b, text)
-		}
+		writeParams(b, p.Params)
 		grid := [][]string{{"", "", "lab", "simulator", "difference", "limit", ""}}
 		name := ""
 		for i := range p.Rows {
@@ -180,28 +175,3 @@ func (p *Point) oneFlow() bool {
 	}
 	return true
 }
-
-// Systems are the names of a result's systems, each once, in order.
-func (r *Result) Systems() []string {
-	var names []string
-	for i := range r.Points {
-		for j := range r.Points[i].Systems {
-			if name := r.Points[i].Systems[j].Name; !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// at is the point of these parameters; nil: there is none.
-func (r *Result) at(params map[string]float64) *Point {
-	i := slices.IndexFunc(r.Points, func(p Point) bool { return maps.Equal(p.Params, params) })
-	if i < 0 {
-		return nil
-	}
-	return &r.Points[i]
-}
-
-// Has tells whether the result has a point of these parameters.
-func (r *Result) Has(params map[string]float64) bool { return r.at(params) != nil }

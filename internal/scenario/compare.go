@@ -85,18 +85,18 @@ func Compare(before, after *Result) (*Comparison, error) {
 	fewest := -1
 	for i := range after.Points {
 		p := &after.Points[i]
-		at := slices.IndexFunc(before.Points, func(o Point) bool { return maps.Equal(o.Params, p.Params) })
-		if at < 0 {
+		earlier := before.at(p.Params)
+		if earlier == nil {
 			continue
 		}
 		cp := ComparedPoint{Params: p.Params}
 		for j := range p.Systems {
 			s := &p.Systems[j]
-			k := slices.IndexFunc(before.Points[at].Systems, func(o System) bool { return o.Name == s.Name })
+			k := slices.IndexFunc(earlier.Systems, func(o System) bool { return o.Name == s.Name })
 			if k < 0 {
 				continue
 			}
-			if cs := compareSystems(&before.Points[at].Systems[k], s); cs.Seeds > 0 {
+			if cs := compareSystems(&earlier.Systems[k], s); cs.Seeds > 0 {
 				cp.Systems = append(cp.Systems, cs)
 				if fewest < 0 || cs.Seeds < fewest {
 					fewest = cs.Seeds
@@ -177,10 +177,7 @@ func (c *Comparison) Table(w io.Writer) error {
 		fmt.Fprintf(b, "! %s\n", text)
 	}
 	for _, p := range c.Points {
-		fmt.Fprintln(b)
-		if text := paramsText(p.Params); text != "" {
-			fmt.Fprintln(b, text)
-		}
+		writeParams(b, p.Params)
 		grid := [][]string{{"", "", "before", "after", "difference", "%", ""}}
 		var same []string
 		for _, s := range p.Systems {
@@ -262,6 +259,14 @@ func writeLeft(w io.Writer, grid [][]string) {
 		joined = append(joined, append([]string{row[0] + pad + "  " + row[1]}, row[2:]...))
 	}
 	writeGrid(w, joined)
+}
+
+// writeParams begins the table of a point.
+func writeParams(w io.Writer, params map[string]float64) {
+	fmt.Fprintln(w)
+	if text := paramsText(params); text != "" {
+		fmt.Fprintln(w, text)
+	}
 }
 
 // paramsText writes the parameters of a point: "loss = 0.01, size = 1000".

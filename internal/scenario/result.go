@@ -1,5 +1,10 @@
 package scenario
 
+import (
+	"maps"
+	"slices"
+)
+
 // SchemaVersion is that of Result.
 const SchemaVersion = 1
 
@@ -167,3 +172,28 @@ type Hop struct {
 	Used  bool   `json:"used"`
 	Why   string `json:"why,omitempty"` // why it isn't used
 }
+
+// Systems are the names of a result's systems, each once, in order.
+func (r *Result) Systems() []string {
+	var names []string
+	for i := range r.Points {
+		for j := range r.Points[i].Systems {
+			if name := r.Points[i].Systems[j].Name; !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// at is the point of these parameters; nil: there is none.
+func (r *Result) at(params map[string]float64) *Point {
+	i := slices.IndexFunc(r.Points, func(p Point) bool { return maps.Equal(p.Params, params) })
+	if i < 0 {
+		return nil
+	}
+	return &r.Points[i]
+}
+
+// Has tells whether the result has a point of these parameters.
+func (r *Result) Has(params map[string]float64) bool { return r.at(params) != nil }

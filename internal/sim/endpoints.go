@@ -29,32 +29,21 @@ type endpoints struct {
 	expose   exposure
 }
 
-// defaultControl is what Linux has unless told otherwise.
-const defaultControl = "cubic"
-
 // transport is how connections of a system are made in a world.
 func (s *system) transport(w *scenario.World, opt Options) (*endpoint.Transport, error) {
 	name := s.controller
 	if name == "" {
 		name = opt.Control
 	}
-	if name == "" {
-		name = defaultControl
+	if name == "" && s.endpoints.expose == single {
+		name = "cubic" // QUIC isn't mp-quic with one path
 	}
-	control, err := cc.Lookup(name)
+	e := &w.Endpoints
+	t, err := endpoint.NewTransport(s.endpoints.protocol, name, e.Scheduler)
 	if err != nil {
 		return nil, err
 	}
-	quic := s.endpoints.protocol == endpoint.MPQUIC
-	assigned := quic && s.endpoints.expose != single && s.controller == "" && opt.Control == ""
-	t := &endpoint.Transport{
-		Protocol: s.endpoints.protocol, Control: control, ECN: w.Endpoints.ECN, Buffer: w.Endpoints.Buffer,
-		Pace:       control.Name == "bbr" || w.Endpoints.Pace || quic && !assigned, // RFC 9002 §7.7 wants it; mp-quic had none
-		Assignment: assigned, Dilation: opt.Dilation,
-	}
-	if t.Scheduler, err = endpoint.LookupScheduler(s.scheduler(w)); err != nil {
-		return nil, err
-	}
+	t.ECN, t.Buffer, t.Pace, t.Dilation = e.ECN, e.Buffer, t.Pace || e.Pace, opt.Dilation
 	return t, nil
 }
 
@@ -70,17 +59,6 @@ func (s *system) of(f *scenario.Flow, t *endpoint.Transport) (*system, *endpoint
 	own := *t
 	own.Protocol, own.Control, own.Pace, own.Assignment = endpoint.TCP, control, control.Name == "bbr", false
 	return &system{routers: true, endpoints: &endpoints{endpoint.TCP, hashed}}, &own, nil
-}
-
-// scheduler is that of the world, else the one that people have who choose none.
-func (s *system) scheduler(w *scenario.World) string {
-	switch {
-	case w.Endpoints.Scheduler != "":
-		return w.Endpoints.Scheduler
-	case s.endpoints.protocol == endpoint.MPTCP:
-		return "mainline"
-	}
-	return "minrtt"
 }
 
 // endHost is what runs on a host of endpoint systems, beside its Machine.
