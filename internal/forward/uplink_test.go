@@ -89,7 +89,7 @@ func TestUplinkFaceGone(t *testing.T) {
 		t.Fatalf("%d and %d Interests in flight", first, len(r.sent[2]))
 	}
 	r.fw.FaceDown(r.now, 1)
-	run(3000) // all that was asked for by the first face has expired
+	run(3000)                                       // all that was asked for by the first face has expired
 	if got := len(r.sent[2]); got < firstWindow/2 { // what one of two flows begins with
 		t.Errorf("%d Interests in flight by the face that is left, %d are allowed", got, firstWindow/2)
 	}
