@@ -20,6 +20,8 @@ type outcome struct {
 	// Real times: what one packet in a thousand came late by at least, and what a thread waited for a processor on average.
 	Late    time.Duration `json:"late_ns"`
 	Wait    time.Duration `json:"wait_ns"`
+	Held    []string      `json:"held,omitempty"` // what this machine was too slow for
+	Tries   int           `json:"tries"`          // how often the run was made: this is the last time
 	Invalid []string      `json:"invalid,omitempty"`
 }
 

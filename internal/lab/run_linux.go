@@ -77,7 +77,7 @@ func (r *round) waits() (sum waits) {
 func (r *round) judgeWaits(w waits) {
 	r.o.Wait = w.mean()
 	if mean := time.Duration(float64(r.o.Wait) / r.n.emulator.scale); mean > maxWait {
-		r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("processes waited %v for a processor, of the scenario's time", mean.Round(time.Microsecond)))
+		r.o.Held = append(r.o.Held, fmt.Sprintf("processes waited %v for a processor, of the scenario's time", mean.Round(time.Microsecond)))
 	}
 }
 
@@ -239,7 +239,7 @@ func (r *round) flow(e *Event) {
 	}
 }
 
-// judge says why the run doesn't count, if it doesn't: subflows that never came, packets that came late.
+// judge says why the run doesn't count, if it doesn't: subflows that never came.
 func (r *round) judge(before map[int]segments) {
 	for i := range r.o.Run.Flows {
 		f := &r.o.Run.Flows[i]
@@ -354,7 +354,7 @@ func (r *round) count() error {
 		}
 		r.o.Late = r.n.emulator.late.quantile(0.999)
 		if late := time.Duration(float64(r.o.Late) / r.n.emulator.scale); late > maxLate {
-			r.o.Invalid = append(r.o.Invalid, fmt.Sprintf("one packet in a thousand came %v late, of the scenario's time", late.Round(time.Microsecond)))
+			r.o.Held = append(r.o.Held, fmt.Sprintf("one packet in a thousand came %v late, of the scenario's time", late.Round(time.Microsecond)))
 		}
 	})
 }

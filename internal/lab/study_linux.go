@@ -156,6 +156,9 @@ func (st *study) point(ctx context.Context, w *scenario.World) (err error) {
 		}
 	}
 	m.Notes = append(m.Notes, priorities(class, n.unpromoted), held(st.systems, outcomes, n.emulator.scale))
+	if again := repeated(outcomes); again > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("Runs made again because this machine held them up, whatever they brought: %d", again))
+	}
 	for i, s := range st.systems {
 		sys, err := st.conclude(w, &p, s, outcomes[i])
 		if err != nil {
@@ -191,15 +194,42 @@ func held(systems []system, outcomes [][]outcome, scale float64) string {
 	return "Lateness of one packet in a thousand and mean wait of a thread for a processor, in the worst run, of the scenario's time: " + strings.Join(all, ", ")
 }
 
-// one is the outcome of one run, unless it is on record already.
+// tries is how often a run is made at most.
+const tries = 4
+
+// repeated counts the runs that were thrown away.
+func repeated(outcomes [][]outcome) (n int) {
+	for _, o := range slices.Concat(outcomes...) {
+		n += max(o.Tries-1, 0)
+	}
+	return n
+}
+
+// unheld makes a run until the machine doesn't hold it up: one that was held up says nothing of the system, whatever it brought. The
+// last try stays as it is.
+func unheld(run func() (outcome, error), log func(string, ...any)) (o outcome, err error) {
+	for try := 1; try == 1 || len(o.Held) > 0 && try <= tries; try++ {
+		if o, err = run(); err != nil {
+			return o, err
+		}
+		if o.Tries = try; len(o.Held) > 0 {
+			log("try %d of %d: %s", try, tries, strings.Join(o.Held, "; "))
+		}
+	}
+	return o, nil
+}
+
+// one is the outcome of one run, unless it is on record already. What the machine held up doesn't go on record.
 func (st *study) one(ctx context.Context, n *network, s system, seed uint64) (outcome, error) {
 	r := records{dir: st.opt.Runs, hash: st.r.Manifest.ScenarioHash}
 	path := r.path(n.w.ParamMap(), n.emulator.scale, s.name, seed)
 	if o, ok := r.load(path); ok {
 		return o, nil
 	}
-	o, err := n.play(ctx, s, seed, st.opt)
-	if err != nil {
+	o, err := unheld(func() (outcome, error) { return n.play(ctx, s, seed, st.opt) }, func(format string, args ...any) {
+		st.opt.Log("%s, seed %d, "+format, append([]any{s.name, seed}, args...)...)
+	})
+	if err != nil || len(o.Held) > 0 {
 		return o, err
 	}
 	return o, r.save(path, o)
@@ -267,7 +297,7 @@ func (st *study) conclude(w *scenario.World, p *scenario.Point, s system, outcom
 			requests, again = requests+float64(f.Requests), again+float64(f.Resent)
 		}
 		into, from = into+float64(o.Into), from+float64(o.From)
-		for _, why := range o.Invalid {
+		for _, why := range slices.Concat(o.Invalid, o.Held) {
 			st.r.Manifest.Invalid = append(st.r.Manifest.Invalid, fmt.Sprintf("%s, seed %d: %s", s.name, o.Run.Seed, why))
 		}
 		if err := bound.Check(w, p.Bounds, o.Run); err != nil {
