@@ -145,6 +145,7 @@ func (r RouteConfig) distance() int {
 type ServeConfig struct {
 	Dir    string `yaml:"dir"`
 	Prefix string `yaml:"prefix"` // NDN URI of one or more generic components
+	Chunk  int    `yaml:"chunk"`  // content of one packet, bytes, up to 8000; 0: 8000
 }
 
 // DefaultConfig is a leaf that listens on the NDN port of every address, IPv4 and IPv6.

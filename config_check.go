@@ -244,6 +244,9 @@ func (k *checker) serve() {
 			k.fail(key+".prefix", "two directories are served under %s", prefix)
 		}
 		seen[prefix] = true
+		if s.Chunk != 0 {
+			k.within(key+".chunk", s.Chunk, 1, wire.ChunkSize)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"mars/internal/wire"
 )
 
 // ConfigError is one thing wrong in a configuration. errors.Is(err, ErrConfig) holds.
@@ -234,6 +236,7 @@ func (d *decoder) serve(key string, n ast.Node) {
 		d.mapping(key, n, map[string]field{
 			"dir":    d.scalar(into(&s.Dir, absolute)),
 			"prefix": d.scalar(into(&s.Prefix, parseServePrefix)),
+			"chunk":  d.scalar(into(&s.Chunk, integer(1, wire.ChunkSize))),
 		})
 		d.c.Serve = append(d.c.Serve, s)
 	})

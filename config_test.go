@@ -56,7 +56,7 @@ routes:
   - {prefix: /site, via: isp-a, hops: 2}
   - {prefix: "/", via: isp-b}
 serve:
-  - {dir: /srv/data/, prefix: /site/caf%C3%A9}
+  - {dir: /srv/data/, prefix: /site/caf%C3%A9, chunk: 1000}
 `
 
 func TestConfigFull(t *testing.T) {
@@ -86,7 +86,7 @@ func TestConfigFull(t *testing.T) {
 		Operators: []PublicKey{operator},
 
 		Routes: []RouteConfig{{"/site", "isp-a", 2}, {"/", "isp-b", 1}},
-		Serve:  []ServeConfig{{"/srv/data", "/site/caf%C3%A9"}},
+		Serve:  []ServeConfig{{"/srv/data", "/site/caf%C3%A9", 1000}},
 	}
 	if diff := sameConfig(want, c); diff != "" {
 		t.Error(diff)
@@ -176,7 +176,7 @@ func TestConfigEnv(t *testing.T) {
 	}
 	want := &Config{
 		Node: c.Node, Faces: c.Faces, Operators: c.Operators,
-		Listen: []FaceURI{{"127.0.0.1", 9000, 0, PublicKey{}, false}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other"}},
+		Listen: []FaceURI{{"127.0.0.1", 9000, 0, PublicKey{}, false}}, Routes: []RouteConfig{{"/x", "isp-b", 1}}, Serve: []ServeConfig{{"/srv/other", "/other", 0}},
 	}
 	if diff := sameConfig(want, c); diff != "" {
 		t.Error(diff)
@@ -309,7 +309,7 @@ func TestConfigCheckInCode(t *testing.T) {
 		Listen: []FaceURI{{"0.0.0.0", 0, 0, PublicKey{}, false}, {"0.0.0.0", 0, 0, PublicKey{}, false}, {"h", 1, 0, PublicKey{}, false}},
 		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0, PublicKey{}, true}, Rate: -1, MTU: 1, Queue: -1}},
 		Routes: []RouteConfig{{"x", "y", 256}},
-		Serve:  []ServeConfig{{"/d", "x"}},
+		Serve:  []ServeConfig{{"/d", "x", 8001}},
 	}
 	var keys []string
 	for _, err := range c.Check().(interface{ Unwrap() []error }).Unwrap() {
@@ -317,7 +317,7 @@ func TestConfigCheckInCode(t *testing.T) {
 	}
 	want := []string{
 		"node.name", "node.role", "node.strategy", "node.guest_rate", "listen[2]", "faces[0].name", "faces[0].to", "faces[0].rate", "faces[0].mtu", "faces[0].queue",
-		"routes[0].prefix", "routes[0].via", "routes[0].hops", "serve[0].prefix",
+		"routes[0].prefix", "routes[0].via", "routes[0].hops", "serve[0].prefix", "serve[0].chunk",
 	}
 	if diff := cmp.Diff(want, keys); diff != "" {
 		t.Error(diff)
@@ -356,7 +356,7 @@ func TestConfigPrints(t *testing.T) {
 			c.Routes = append(c.Routes, RouteConfig{"/" + label.Draw(r, "prefix") + "x", f.Name, rapid.IntRange(1, maxHops).Draw(r, "hops")})
 		}
 		dir := "/" + rapid.StringMatching(`[a-z #:'"{}\[\],&*!|>%@\x60\\-]{1,8}x`).Draw(r, "dir")
-		c.Serve = []ServeConfig{{dir, "/x"}}
+		c.Serve = []ServeConfig{{dir, "/x", 0}}
 		again := DefaultConfig()
 		if err := again.decodeFile("printed", []byte(c.String())); err != nil {
 			r.Fatalf("%v in\n%s", err, c)

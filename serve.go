@@ -48,7 +48,7 @@ func (n *Node) serve(c ServeConfig) error {
 	if err != nil {
 		return err
 	}
-	tree, err := disk.OpenTree(c.Dir, disk.TreeOptions{})
+	tree, err := disk.OpenTree(c.Dir, disk.TreeOptions{ChunkSize: c.Chunk})
 	if err != nil {
 		return err
 	}

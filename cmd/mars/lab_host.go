@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -75,7 +76,7 @@ func (h *labNode) config() (*mars.Config, error) {
 		c.Listen = append(c.Listen, u)
 	}
 	if h.Node.Prefix != "" {
-		c.Serve = append(c.Serve, mars.ServeConfig{Dir: filepath.Join(h.Dir, "data"), Prefix: h.Node.Prefix})
+		c.Serve = append(c.Serve, mars.ServeConfig{Dir: filepath.Join(h.Dir, "data"), Prefix: h.Node.Prefix, Chunk: h.chunk()})
 	}
 	for _, f := range h.Node.Faces {
 		face, err := mars.ParseFace(f.To)
@@ -93,6 +94,14 @@ func (h *labNode) config() (*mars.Config, error) {
 		}
 	}
 	return c, nil
+}
+
+// chunk is the chunk size of all that the host serves; 0: the usual one. Objects that differ would take a directory each.
+func (h *labNode) chunk() (size int) {
+	for _, o := range h.Objects {
+		size = max(size, o.Chunk)
+	}
+	return size
 }
 
 func (h *labNode) run(ctx context.Context, log *slog.Logger) error {
@@ -228,6 +237,7 @@ func (h *labNode) fetch(ctx context.Context, n *mars.Node, f lab.Fetch, begin ti
 			e.Paths++
 		}
 	}
-	e.Requests, e.Resent, e.Corrupt = (f.Bytes+wire.ChunkSize-1)/wire.ChunkSize, int64(res.Resent), res.Corrupt
+	chunk := int64(cmp.Or(f.Chunk, wire.ChunkSize))
+	e.Requests, e.Resent, e.Corrupt = (f.Bytes+chunk-1)/chunk, int64(res.Resent), res.Corrupt
 	return e, nil
 }

@@ -28,6 +28,7 @@ type Payload struct {
 	Flow  int    `json:"flow"` // that it is for
 	Name  string `json:"name"`
 	Bytes int64  `json:"bytes"`
+	Chunk int    `json:"chunk,omitempty"` // content of one packet, bytes; 0: as usual
 }
 
 // Fetch is one flow that the process fetches.
@@ -36,6 +37,7 @@ type Fetch struct {
 	Name  string        `json:"name"`
 	Start time.Duration `json:"start"` // from the beginning, in the scenario's time
 	Bytes int64         `json:"bytes"`
+	Chunk int           `json:"chunk,omitempty"` // content of one packet, bytes; 0: as usual
 	From  string        `json:"from,omitempty"` // host:port, of Stream
 	Ways  []Way         `json:"ways,omitempty"` // of mpquic, instead of From
 	Paths int           `json:"paths"`          // that there are

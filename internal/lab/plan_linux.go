@@ -75,9 +75,9 @@ func (p *plan) fetch(flow, paths int, from string) {
 	if p.s.mars {
 		name = "/" + p.n.w.Nodes[f.Producer].Name + "/" + f.Name
 	}
-	j.Fetches = append(j.Fetches, Fetch{Flow: flow, Name: name, Start: f.Start, Bytes: f.Bytes, From: from, Paths: paths, Signer: p.key(f.Producer)})
+	j.Fetches = append(j.Fetches, Fetch{Flow: flow, Name: name, Start: f.Start, Bytes: f.Bytes, Chunk: f.ChunkSize, From: from, Paths: paths, Signer: p.key(f.Producer)})
 	made := p.job(f.Producer)
-	made.Objects = append(made.Objects, Payload{flow, f.Name, f.Bytes})
+	made.Objects = append(made.Objects, Payload{flow, f.Name, f.Bytes, f.ChunkSize})
 }
 
 // sends is the direction of a link that leaves a host.
