@@ -144,8 +144,8 @@ func (r RouteConfig) distance() int {
 // ServeConfig publishes the files below Dir under Prefix.
 type ServeConfig struct {
 	Dir    string `yaml:"dir"`
-	Prefix string `yaml:"prefix"` // NDN URI of one or more generic components
-	Chunk  int    `yaml:"chunk"`  // content of one packet, bytes, up to 8000; 0: 8000
+	Prefix string `yaml:"prefix"`          // NDN URI of one or more generic components
+	Chunk  int    `yaml:"chunk,omitempty"` // content of one packet, bytes, up to 8000; 0: 8000
 }
 
 // DefaultConfig is a leaf that listens on the NDN port of every address, IPv4 and IPv6.
