@@ -4,7 +4,7 @@ GO      ?= go
 RACE    ?= -race
 FUZZTIME ?= 3s
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-export GO RACE FUZZTIME
+export GO RACE FUZZTIME VERSION
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -30,8 +30,8 @@ acceptance: ## tests with real processes, sockets and namespaces
 planted: ## the swarm, and the crashes of the disk, must find every planted bug
 	$(GO) test -tags planted -run TestPlanted -count=1 -timeout 8m -v ./internal/swarm ./internal/disk
 
-bench: ## benchmarks, with allocations
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+dist: ## the static binary of each platform in dist/, built twice: both builds must be equal to the bit
+	@scripts/dist
 
 bench-protocol: ## the studies in small; keeps their key figures in bench/protocol.csv under the commit
 	@scripts/bench-protocol
@@ -42,4 +42,4 @@ setup: ## install what the tests need, or say which of them will skip
 check: ## what every change must pass: setup, lint, test, fuzz, with the time of each
 	@scripts/check
 
-.PHONY: help build fmt lint test fuzz acceptance planted bench bench-protocol setup check
+.PHONY: help build fmt lint test fuzz acceptance planted dist bench-protocol setup check

@@ -56,6 +56,5 @@ func (d folder) setTime(name string, ns int64) error {
 	if ns <= 0 {
 		return nil
 	}
-	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, unix.NsecToTimespec(ns)}
-	return d.do("set the time of", name, func(dir int) error { return unix.UtimesNanoAt(dir, name, times, unix.AT_SYMLINK_NOFOLLOW) })
+	return d.do("set the time of", name, func(dir int) error { return unix.UtimesNanoAt(dir, name, onlyMTime(ns), unix.AT_SYMLINK_NOFOLLOW) })
 }

@@ -414,16 +414,6 @@ func TestPartialDiskFull(t *testing.T) {
 	}
 }
 
-// smallFS mounts a file system of 1 MB.
-func smallFS(t *testing.T) string {
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Skipf("a small file system needs the right to mount one: %v", err)
-	}
-	t.Cleanup(func() { check(t, syscall.Unmount(dir, 0)) })
-	return dir
-}
-
 func BenchmarkWriteChunk(b *testing.B) {
 	data := content(1, 64<<20)
 	id, _ := identityOf(b, "/a", data, 8000)

@@ -64,7 +64,7 @@ func TestTargetReadOnly(t *testing.T) {
 	id, _ := identityOf(t, "/a", data, 100)
 	t.Run("file system", func(t *testing.T) {
 		dir := smallFS(t)
-		check(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+		readOnly(t, dir)
 		if _, err := OpenPartial(dir+"/out", id); !errors.Is(err, syscall.EROFS) {
 			t.Errorf("new file: %v", err)
 		}

@@ -21,10 +21,6 @@ type stamp struct {
 	mtime, ctime int64 // ns since 1970
 }
 
-func newStamp(st *syscall.Stat_t) stamp {
-	return stamp{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
-}
-
 func infoStamp(info fs.FileInfo) stamp { return newStamp(info.Sys().(*syscall.Stat_t)) }
 
 // fileStamp returns the state of an open file. It runs once a chunk, so it doesn't allocate as File.Stat does.

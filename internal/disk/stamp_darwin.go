@@ -1,0 +1,19 @@
+package disk
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func newStamp(st *syscall.Stat_t) stamp {
+	return stamp{uint64(st.Dev), st.Ino, st.Size, st.Mtimespec.Nano(), st.Ctimespec.Nano()}
+}
+
+// utimeOmit is UTIME_OMIT of sys/stat.h, which x/sys has not.
+const utimeOmit = -2
+
+// onlyMTime are the arguments of utimensat that set the time of the last change, ns since 1970, and leave the other alone.
+func onlyMTime(ns int64) []unix.Timespec {
+	return []unix.Timespec{{Nsec: utimeOmit}, unix.NsecToTimespec(ns)}
+}
