@@ -27,6 +27,12 @@ const (
 	StrategyBestRoute = "best-route"
 )
 
+// The profiles of a node: how it paces and schedules, and how it finds losses (docs/adr/0021).
+const (
+	ProfileMARS  = "mars"  // windows of delay, back-pressure, hop repair
+	ProfilePaper = "paper" // Algorithm 1 of the MARS paper
+)
+
 // SocketNone in place of a socket's path: no socket.
 const SocketNone = "none"
 
@@ -72,6 +78,7 @@ type NodeConfig struct {
 	Name     string `yaml:"name,omitempty"` // for people only
 	Role     string `yaml:"role"`           // RoleLeaf or RoleRelay; "": RoleLeaf
 	Strategy string `yaml:"strategy"`       // StrategyMARS or StrategyBestRoute; "": StrategyMARS
+	Profile  string `yaml:"profile"`        // ProfileMARS or ProfilePaper; "": ProfileMARS
 	// Routing: the node learns from its neighbours which prefixes exist and how far they are, and announces its own.
 	Routing Toggle `yaml:"routing,omitempty"`
 	// Detours: flows may use paths more than one hop longer than the shortest.
@@ -151,7 +158,7 @@ type ServeConfig struct {
 // DefaultConfig is a leaf that listens on the NDN port of every address, IPv4 and IPv6.
 func DefaultConfig() *Config {
 	return &Config{
-		Node:   NodeConfig{Role: RoleLeaf, Strategy: StrategyMARS},
+		Node:   NodeConfig{Role: RoleLeaf, Strategy: StrategyMARS, Profile: ProfileMARS},
 		Listen: []FaceURI{{Host: "::", Port: DefaultPort}},
 	}
 }
@@ -178,7 +185,7 @@ func defaultConfigPath() (path string, chosen bool) {
 }
 
 // LoadConfig reads the file at path over the defaults, then the environment over the file: MARS_NODE_NAME,
-// MARS_NODE_ROLE, MARS_NODE_STRATEGY, and MARS_LISTEN, MARS_FACES, MARS_ROUTES and MARS_SERVE, which hold YAML such as
+// MARS_NODE_ROLE, MARS_NODE_STRATEGY, MARS_NODE_PROFILE, and MARS_LISTEN, MARS_FACES, MARS_ROUTES and MARS_SERVE, which hold YAML such as
 // "[{dir: /srv/data, prefix: /site/data}]" and replace the file's list. path "" means DefaultConfigPath, which need not
 // exist unless $MARS_CONFIG names it.
 //

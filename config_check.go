@@ -73,6 +73,10 @@ func (k *checker) node() {
 		_, err := oneOf(StrategyMARS, StrategyBestRoute)(n.Strategy)
 		k.must("node.strategy", err)
 	}
+	if n.Profile != "" {
+		_, err := oneOf(ProfileMARS, ProfilePaper)(n.Profile)
+		k.must("node.profile", err)
+	}
 	if n.Socket != "" {
 		_, err := parseSocket(n.Socket)
 		k.must("node.socket", err)

@@ -140,6 +140,7 @@ func (d *decoder) node() map[string]field {
 		"name":     d.scalar(into(&d.c.Node.Name, parseLabel)),
 		"role":     d.scalar(into(&d.c.Node.Role, oneOf(RoleLeaf, RoleRelay))),
 		"strategy": d.scalar(into(&d.c.Node.Strategy, oneOf(StrategyMARS, StrategyBestRoute))),
+		"profile":  d.scalar(into(&d.c.Node.Profile, oneOf(ProfileMARS, ProfilePaper))),
 		"routing":  d.scalar(into(&d.c.Node.Routing, parseToggle)),
 		"detours":  d.scalar(into(&d.c.Node.Detours, parseToggle)),
 		"socket":   d.scalar(into(&d.c.Node.Socket, parseSocket)),

@@ -39,7 +39,7 @@ func sameConfig(a, b *Config) string {
 
 const fullConfig = `
 # a site with two ISPs
-node: {name: site-a, role: relay, strategy: best-route, guest_rate: 50Mbit, certificate: /etc/mars/a.cert, revocations: /etc/mars/rev}
+node: {name: site-a, role: relay, strategy: best-route, profile: paper, guest_rate: 50Mbit, certificate: /etc/mars/a.cert, revocations: /etc/mars/rev}
 operators: [nbdv-dZxfYllf2P9TZ_DRVhmuh26XEE-3F3n51Wo2g2UI9E5]
 listen: [udp4://0.0.0.0:6363, "udp4://127.0.0.1:7000"]
 faces:
@@ -75,7 +75,7 @@ func TestConfigFull(t *testing.T) {
 	local1, _ := ParseFaceLocal("192.0.2.1")
 	local2, _ := ParseFaceLocal("192.0.2.2:7000")
 	want := &Config{
-		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, GuestRate: 50e6, Certificate: "/etc/mars/a.cert", Revocations: "/etc/mars/rev"},
+		Node:   NodeConfig{Name: "site-a", Role: RoleRelay, Strategy: StrategyBestRoute, Profile: ProfilePaper, GuestRate: 50e6, Certificate: "/etc/mars/a.cert", Revocations: "/etc/mars/rev"},
 		Listen: []FaceURI{{"0.0.0.0", 6363, 0, PublicKey{}, false}, {"127.0.0.1", 7000, 0, PublicKey{}, false}},
 		Faces: []FaceConfig{
 			{"isp-a", FaceURI{"192.0.2.7", 6363, 0, PublicKey{}, true}, local1, 100e6, 1200, 500},
@@ -236,6 +236,7 @@ func TestConfigErrors(t *testing.T) {
 		"tag":             {"node: {name: !!binary aGk=}\n", "node.name: expected one plain value"},
 		"role":            {"node: {role: boss}\n", `config.yaml:1:14: node.role: "boss" is unknown; write leaf or relay`},
 		"yes is no role":  {"node: {role: yes}\n", `"yes" is unknown`},
+		"profile":         {"node: {profile: x}\n", "write mars or paper"},
 		"strategy":        {"node: {strategy: x}\n", "write mars or best-route"},
 		"node name":       {"node: {name: \"a b\"}\n", `"a b" is not a name of up to 64 letters`},
 		"rate":            {"faces:\n- {name: a, rate: fast}\n", `config.yaml:2:19: faces[0].rate: "fast" is not a rate; write a rate of a link such as 100Mbit`},
@@ -305,7 +306,7 @@ func TestConfigCheck(t *testing.T) {
 // TestConfigCheckInCode: what a program puts in is checked like what a file says.
 func TestConfigCheckInCode(t *testing.T) {
 	c := &Config{
-		Node:   NodeConfig{Name: "a b", Role: "boss", Strategy: "x", GuestRate: -1},
+		Node:   NodeConfig{Name: "a b", Role: "boss", Strategy: "x", Profile: "y", GuestRate: -1},
 		Listen: []FaceURI{{"0.0.0.0", 0, 0, PublicKey{}, false}, {"0.0.0.0", 0, 0, PublicKey{}, false}, {"h", 1, 0, PublicKey{}, false}},
 		Faces:  []FaceConfig{{Name: "a/b", To: FaceURI{"-h", 1, 0, PublicKey{}, true}, Rate: -1, MTU: 1, Queue: -1}},
 		Routes: []RouteConfig{{"x", "y", 256}},
@@ -316,7 +317,7 @@ func TestConfigCheckInCode(t *testing.T) {
 		keys = append(keys, err.(*ConfigError).Key)
 	}
 	want := []string{
-		"node.name", "node.role", "node.strategy", "node.guest_rate", "listen[2]", "faces[0].name", "faces[0].to", "faces[0].rate", "faces[0].mtu", "faces[0].queue",
+		"node.name", "node.role", "node.strategy", "node.profile", "node.guest_rate", "listen[2]", "faces[0].name", "faces[0].to", "faces[0].rate", "faces[0].mtu", "faces[0].queue",
 		"routes[0].prefix", "routes[0].via", "routes[0].hops", "serve[0].prefix", "serve[0].chunk",
 	}
 	if diff := cmp.Diff(want, keys); diff != "" {

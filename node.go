@@ -50,7 +50,8 @@ type Node struct {
 	refusal    atomic.Pointer[string]        // what the neighbour that refused this node last said
 	asker      *node.Asker                   // loop goroutine only
 	asked      map[uint32]chan<- node.Answer // loop goroutine only
-	watch      observer                      // loop goroutine only
+	uplinks    uplinks
+	watch      observer // loop goroutine only
 }
 
 // NewNode opens the addresses and faces of cfg and publishes what cfg serves; Run then runs it. The zero Config is a node
@@ -82,7 +83,8 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		}
 	}
 	fc := forward.Config{
-		Seed: seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay, Application: cfg.Attach != "",
+		Profile: cfg.profile(),
+		Seed:    seed, ID: binary.BigEndian.Uint64(src), Relay: cfg.Node.Role == RoleRelay, Application: cfg.Attach != "",
 		DataAfterDiscovery: cfg.Study.Wait,
 	}
 	if cfg.Node.Strategy == StrategyBestRoute || fc.Application {
@@ -92,7 +94,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 		fc.Discovery = forward.Direct
 	}
 	n := &Node{
-		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1}),
+		cfg: cfg, log: log, node: node.New(fc), fetch: fetch.New(fetch.Config{Src: src, Seed: seed + 1, Backpressure: cfg.backpressure()}),
 		sinks: make(map[fetch.ID]*sink), asker: &node.Asker{}, asked: make(map[uint32]chan<- node.Answer),
 		foreign: foreign.New(foreign.Config{Seed: seed + 3}), inboxes: make(map[foreign.ID]*mailbox[foreign.Event]),
 	}
@@ -218,7 +220,7 @@ func (n *Node) dial(f FaceConfig) (machine.FaceID, error) {
 	}
 	spec := driver.FaceSpec{
 		Remote: remote, Local: f.Local.Addr, Device: f.Local.Interface, Name: f.Name,
-		Face: machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue},
+		Face: machine.Face{MTU: f.MTU, Rate: f.Rate.BytesPerSecond(), DataQueue: f.Queue, Uplink: n.uplinks.number(f.Local)},
 	}
 	if f.To.Key != (PublicKey{}) { // the Guard keeps it alive
 		key := [32]byte(f.To.Key)

@@ -307,6 +307,9 @@ func TestRelayDies(t *testing.T) {
 				via = p.Addr()
 			}
 			n, _ := consumerVia(t, s.addr, via)
+			if err := n.LimitRate(80e6); err != nil { // or it may be over before it is looked at
+				t.Fatal(err)
+			}
 			dest := filepath.Join(t.TempDir(), "copy")
 			watch(t, dest, s.content)
 			ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -29,6 +29,7 @@ var demoCaps = []mars.Rate{60e6, 45e6, 30e6}
 
 func demoCommand() *cobra.Command {
 	var asJSON bool
+	var profile string
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Move a 64 MiB file over three paths at once, in this process, over real UDP",
@@ -37,7 +38,10 @@ toward the consumer at 60, 45 and 30 Mbit/s. A 64 MiB file is fetched over all t
 alone, and checked. It needs no root, no configuration and no network.`,
 		Args: exactly(0, "the demo takes no arguments"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := runDemo(c.Context(), c.OutOrStdout(), asJSON)
+			if err := knownProfile(c, profile); err != nil {
+				return err
+			}
+			err := runDemo(c.Context(), c.OutOrStdout(), asJSON, profile)
 			if errors.Is(err, mars.ErrInterrupted) {
 				return &mars.Error{Op: "demo", Kind: mars.ErrInterrupted, Next: "nothing is left behind; run it again to see it whole"}
 			}
@@ -45,6 +49,7 @@ alone, and checked. It needs no root, no configuration and no network.`,
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print events as JSON lines; the last one is the result")
+	profileFlag(c, &profile)
 	return c
 }
 
@@ -69,7 +74,7 @@ type demoResult struct {
 	Digest     string     `json:"sha256"`
 }
 
-func runDemo(ctx context.Context, stdout io.Writer, asJSON bool) (err error) {
+func runDemo(ctx context.Context, stdout io.Writer, asJSON bool, profile string) (err error) {
 	dir, err := os.MkdirTemp("", "mars-demo-")
 	if err != nil {
 		return err
@@ -83,7 +88,7 @@ func runDemo(ctx context.Context, stdout io.Writer, asJSON bool) (err error) {
 	if err != nil {
 		return err
 	}
-	net, err := startDemoNetwork(ctx, served)
+	net, err := startDemoNetwork(ctx, served, profile)
 	if err != nil {
 		return err
 	}
@@ -155,17 +160,18 @@ func mbps(bytes int64, d time.Duration) float64 {
 
 // demoNetwork is the producer and the relays.
 type demoNetwork struct {
-	relays []*mars.Node
-	signer mars.PublicKey // the producer's
-	cancel context.CancelFunc
-	nodes  sync.WaitGroup
-	mu     sync.Mutex
-	err    error
+	relays  []*mars.Node
+	signer  mars.PublicKey // the producer's
+	profile string         // of all nodes
+	cancel  context.CancelFunc
+	nodes   sync.WaitGroup
+	mu      sync.Mutex
+	err     error
 }
 
-func startDemoNetwork(ctx context.Context, served string) (*demoNetwork, error) {
+func startDemoNetwork(ctx context.Context, served, profile string) (*demoNetwork, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // relays outlive an interrupted fetch
-	d := &demoNetwork{cancel: cancel}
+	d := &demoNetwork{cancel: cancel, profile: profile}
 	loopback := []mars.FaceURI{{Host: "127.0.0.1"}}
 	producer, err := d.start(ctx, &mars.Config{Listen: loopback, Serve: []mars.ServeConfig{{Dir: served, Prefix: demoPrefix}}})
 	if err != nil {
@@ -193,6 +199,7 @@ func faceTo(n *mars.Node) mars.FaceURI {
 }
 
 func (d *demoNetwork) start(ctx context.Context, cfg *mars.Config) (*mars.Node, error) {
+	cfg.Node.Profile = d.profile
 	n, err := mars.NewNode(cfg, nil)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type reach struct {
 	socket string
 	stall  time.Duration
 	config string
+
+	profile string
 	signers
 }
 
@@ -104,6 +106,7 @@ func (r *reach) register(c *cobra.Command) {
 	r.signers.register(c)
 	flags.DurationVar(&r.stall, "stall", 30*time.Second, "give up after this `TIME` without progress")
 	configFlag(c, &r.config)
+	profileFlag(c, &r.profile)
 }
 
 // run fetches, and tells people or programs about it.
@@ -357,7 +360,7 @@ const unknownHops = 255
 func consumerLike(file *mars.Config) *mars.Config {
 	n := file.Node
 	return &mars.Config{
-		Node:      mars.NodeConfig{Strategy: n.Strategy, Key: n.Key, Certificate: n.Certificate, Revocations: n.Revocations},
+		Node:      mars.NodeConfig{Strategy: n.Strategy, Profile: n.Profile, Key: n.Key, Certificate: n.Certificate, Revocations: n.Revocations},
 		Operators: file.Operators,
 	}
 }
@@ -369,6 +372,10 @@ func (f *reach) nodeConfig(c *cobra.Command) (*mars.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := knownProfile(c, f.profile); err != nil {
+		return nil, err
+	}
+	file.Node.Profile = cmp.Or(f.profile, file.Node.Profile)
 	trust, err := f.rules(c, file)
 	if err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ type labNode struct {
 func (h *labNode) config() (*mars.Config, error) {
 	c := &mars.Config{
 		Node: mars.NodeConfig{
-			Name: h.Host, Role: h.Node.Role, Strategy: h.Node.Strategy, Key: h.Node.Key, Routing: "false",
+			Name: h.Host, Role: h.Node.Role, Strategy: h.Node.Strategy, Profile: h.Node.Profile, Key: h.Node.Key, Routing: "false",
 			Socket: mars.SocketNone,
 		},
 		Study: mars.StudyConfig{Dilation: h.Dilation, Wait: h.Node.Wait, GuestRates: map[netip.Addr]mars.Rate{}},

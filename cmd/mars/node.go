@@ -23,6 +23,7 @@ type nodeFlags struct {
 	faces    []string
 	routes   []string
 	role     string
+	profile  string
 	serve    []mars.ServeConfig
 	socket   string
 	logLevel string
@@ -63,6 +64,7 @@ replace the lists of the configuration. Logs go to stderr; SIGINT and SIGTERM en
 	c.Flags().StringArrayVar(&f.faces, "face", nil, "`NAME=ADDRESS` of a neighbour, up=udp://KEY@host:port[,local=eth1][,rate=100Mbit] (may be repeated)")
 	c.Flags().StringArrayVar(&f.routes, "route", nil, "`PREFIX=NAME[:HOPS]`: the face that leads to a prefix (may be repeated)")
 	c.Flags().StringVar(&f.role, "role", "", "`ROLE` relay (forwards what others ask of it) or leaf")
+	profileFlag(c, &f.profile)
 	socketFlag(c, &f.socket, "for applications on this host; none: without (usual: "+cmp.Or(mars.DefaultSocket(), "none")+")")
 	logLevelFlag(c, &f.logLevel, "info")
 	return c
@@ -75,12 +77,15 @@ func (f *nodeFlags) load(c *cobra.Command) (*mars.Config, error) {
 		return nil, err
 	}
 	cfg := file
-	if f.role != "" || f.socket != "" || f.serve != nil || len(f.listen)+len(f.faces)+len(f.routes) > 0 {
+	if f.role != "" || f.profile != "" || f.socket != "" || f.serve != nil || len(f.listen)+len(f.faces)+len(f.routes) > 0 {
 		// A copy of what people can see: the lines of the file don't belong to what the flags say.
 		cfg = &mars.Config{Node: file.Node, Listen: file.Listen, Faces: file.Faces, Routes: file.Routes, Peers: file.Peers, Operators: file.Operators, Serve: file.Serve}
 	}
 	if f.role != "" {
 		cfg.Node.Role = f.role
+	}
+	if f.profile != "" {
+		cfg.Node.Profile = f.profile
 	}
 	if f.socket != "" {
 		cfg.Node.Socket = absolutePath(f.socket)
@@ -115,6 +120,7 @@ func (f *nodeFlags) blame(c *cobra.Command, err error) error {
 		{"faces[", "--face", len(f.faces) > 0},
 		{"routes[", "--route", len(f.routes) > 0},
 		{"node.role", "--role", f.role != ""},
+		{"node.profile", "--profile", f.profile != ""},
 		{"node.socket", "--socket", f.socket != ""},
 	} {
 		if from.given && strings.HasPrefix(e.Key, from.key) {
@@ -168,6 +174,19 @@ func parseRoute(s string) (mars.RouteConfig, error) {
 		r.Hops = n
 	}
 	return r, nil
+}
+
+func profileFlag(c *cobra.Command, profile *string) {
+	c.Flags().StringVar(profile, "profile", "", "how to pace and schedule: `PROFILE` mars, or paper (Algorithm 1 of the MARS paper)")
+}
+
+// knownProfile is the error of a profile that there isn't.
+func knownProfile(c *cobra.Command, profile string) error {
+	switch profile {
+	case "", mars.ProfileMARS, mars.ProfilePaper:
+		return nil
+	}
+	return usage(c, "--profile: %q is unknown; write %s or %s", profile, mars.ProfileMARS, mars.ProfilePaper)
 }
 
 func socketFlag(c *cobra.Command, path *string, what string) {

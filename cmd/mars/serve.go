@@ -65,6 +65,7 @@ every IPv4 address, or where --listen or the configuration says. If a node runs 
 	configFlag(c, &f.config)
 	c.Flags().StringVar(&prefix, "prefix", "", "`NAME` below which the files appear, such as /site/data")
 	c.Flags().StringArrayVar(&f.listen, "listen", nil, "`ADDRESS` to listen on, udp://host:port; port 0: any (may be repeated)")
+	profileFlag(c, &f.profile)
 	socketFlag(c, &f.socket, "of the node to serve through; none: don't (usual: of the one that runs here)")
 	logLevelFlag(c, &f.logLevel, "warn")
 	return c

@@ -47,6 +47,9 @@ func New(cfg Config) *Engine {
 	}
 }
 
+// Backpressure tells whether the node's windows set the pace of flows.
+func (e *Engine) Backpressure() bool { return e.flows.follows }
+
 // Start begins to resolve a name. Events tell the rest.
 func (e *Engine) Start(now machine.Time, r Request) ID {
 	e.now = now

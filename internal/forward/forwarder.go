@@ -130,6 +130,9 @@ func New(cfg Config) *Forwarder {
 	return fw
 }
 
+// Profile is how Interests are paced and scheduled here.
+func (fw *Forwarder) Profile() Profile { return fw.cfg.Profile }
+
 // minMTU is the smallest MTU that a face works with: 64 fragments must hold the largest packet.
 const minMTU = 512
 
@@ -236,7 +239,7 @@ func (fw *Forwarder) Take(now machine.Time, id machine.FaceID, datagram []byte, 
 	fc.mars = fc.mars || speaksMARS(p)
 	fc.nacks = fc.nacks || p.Nack
 	if fw.cfg.Profile == ProfileMARS && !fc.link.Local {
-		fc.link.repair.on = fc.link.repair.on || fc.mars || p.HasTxSequence || p.Acks.Len() > 0
+		fc.link.repair.meets(p, fc.mars)
 		if fc.link.hear(now, p, &fw.bufs) {
 			fw.setReady(fc)
 		}

@@ -24,6 +24,9 @@ const (
 	// maxAcks is how many acknowledgements one packet carries.
 	maxAcks = 40
 
+	// deafAfter is how many fragments may go unacknowledged by a peer that has never acknowledged any: it runs profile `paper`.
+	deafAfter = 256
+
 	minRepairTimer = 10 * machine.Millisecond
 	firstHopTrip   = 50 * machine.Millisecond
 )
@@ -42,7 +45,9 @@ type fragment struct {
 
 // repair is the hop reliability of one face.
 type repair struct {
-	on    bool // the peer takes part
+	on    bool // the peer takes part, or may
+	heard bool // it does
+	deaf  bool // it doesn't
 	first uint64
 	ring  []fragment // unacknowledged ones and holes between them, by TxSequence from first on
 	head  int
@@ -62,6 +67,14 @@ func (r *repair) at(i int) *fragment { return &r.ring[(r.head+i)%len(r.ring)] }
 
 // sent remembers a fragment under the next TxSequence.
 func (r *repair) sent(f fragment, bufs *pool) {
+	if !r.heard && r.n >= deafAfter {
+		r.reset(bufs)
+		r.deaf = true
+	}
+	if !r.heard && r.deaf { // of the packet that was begun
+		r.next++
+		return
+	}
 	if r.n == 0 {
 		r.first = r.next
 	}
@@ -100,6 +113,12 @@ func (r *repair) trim() {
 		r.first++
 		r.n--
 	}
+}
+
+// meets notes what a datagram tells of the peer: ours is true if it is one of us.
+func (r *repair) meets(p *wire.Packet, ours bool) {
+	r.heard = r.heard || p.HasTxSequence || p.Acks.Len() > 0
+	r.on = r.heard || ours && !r.deaf
 }
 
 // got notes that a fragment came, to be acknowledged.

@@ -29,15 +29,15 @@ type flying struct {
 
 const hopDelay = 5 * machine.Millisecond
 
-func newHop(t *rapid.T, lose func() bool) *hop {
+func newHop(t *rapid.T, near Profile, lose func() bool) *hop {
 	h := &hop{t: t, lose: lose, got: map[string]int{}}
-	make := func(seed uint64) *Forwarder {
-		fw := New(Config{Seed: seed, ID: seed, Relay: true, Strategy: BestRoute, Profile: ProfileMARS})
+	make := func(seed uint64, profile Profile) *Forwarder {
+		fw := New(Config{Seed: seed, ID: seed, Relay: true, Strategy: BestRoute, Profile: profile})
 		fw.FaceUp(0, 1, machine.Face{MTU: 1400})
 		fw.FaceUp(0, 2, machine.Face{Local: true})
 		return fw
 	}
-	h.near, h.far = make(1), make(2)
+	h.near, h.far = make(1, near), make(2, ProfileMARS)
 	h.near.AddRoute(wire.Name(nil).AppendString(wire.TypeGeneric, "a"), NextHop{Face: 1, Hops: 1})
 	h.far.AddRoute(wire.Name(nil).AppendString(wire.TypeGeneric, "a"), NextHop{Face: 2})
 	return h
@@ -132,7 +132,7 @@ func TestRepair(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rapid.Uint64().Draw(t, "seed") | 1<<40
 		lossless := true
-		h := newHop(t, func() bool {
+		h := newHop(t, ProfileMARS, func() bool {
 			random ^= random << 13
 			random ^= random >> 7
 			random ^= random << 17
@@ -172,7 +172,7 @@ func TestRepair(t *testing.T) {
 // TestRepairSpares: without losses nothing is sent again, and acknowledgements travel with what leaves anyway, or few in a packet.
 func TestRepairSpares(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		h := newHop(t, func() bool { return false })
+		h := newHop(t, ProfileMARS, func() bool { return false })
 		prefix := wire.Name(nil).AppendString(wire.TypeGeneric, "a")
 		h.ask(prefix.Clone().AppendNumber(wire.TypeSegment, 0))
 		h.until(50 * machine.Millisecond)
@@ -191,6 +191,33 @@ func TestRepairSpares(t *testing.T) {
 		// An Interest, five fragments, and at most an acknowledgement for each of these by itself.
 		if h.sent > 8*count+8 {
 			t.Fatalf("%d datagrams for %d chunks", h.sent, count)
+		}
+	})
+}
+
+// TestRepairDeaf: a neighbour of profile paper acknowledges nothing. Every answer comes once all the same, nothing is held for it in the
+// end, and few fragments were sent twice before that was clear.
+func TestRepairDeaf(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHop(t, ProfilePaper, func() bool { return false })
+		prefix := wire.Name(nil).AppendString(wire.TypeGeneric, "a")
+		count := rapid.IntRange(deafAfter/5, deafAfter).Draw(t, "count")
+		for n := range count {
+			i := wire.Interest{Name: prefix.Clone().AppendNumber(wire.TypeSegment, uint64(n)), HasNonce: true, Nonce: uint32(n + 1), Lifetime: 4000}
+			h.near.Receive(h.now, 2, 0, (&wire.Packet{SizeHint: 6100, Fragment: i.Append(nil)}).Append(nil))
+			h.pump()
+			h.until(h.now + machine.Time(rapid.IntRange(0, 20).Draw(t, "ms"))*machine.Millisecond)
+		}
+		h.until(h.now + machine.Second)
+		if len(h.got) != count {
+			t.Fatalf("%d of %d answers came", len(h.got), count)
+		}
+		l := &h.far.faces.get(1).link
+		if count*5 > 2*deafAfter && (l.repair.on || l.repair.n > 0 || len(l.repair.resend) > 0) {
+			t.Fatalf("%d fragments are held", l.repair.n)
+		}
+		if l.mended > 16 {
+			t.Fatalf("%d fragments were sent twice", l.mended)
 		}
 	})
 }

@@ -57,6 +57,7 @@ type Way struct {
 type NodeJob struct {
 	Role     string             `json:"role"`
 	Strategy string             `json:"strategy"`
+	Profile  string             `json:"profile"`
 	Key      string             `json:"key"`
 	Listen   string             `json:"listen,omitempty"`
 	Guests   map[string]float64 `json:"guests,omitempty"` // address of a neighbour that dials: bit/s of datagrams toward it

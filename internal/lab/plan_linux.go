@@ -104,7 +104,7 @@ func (p *plan) nodes() error {
 			continue
 		}
 		j := p.job(i)
-		j.Node = &NodeJob{Role: "leaf", Strategy: "mars", Key: filepath.Join(p.n.dir, node.Name+".key"), Detours: p.s.detours, Wait: p.s.wait, Guests: map[string]float64{}}
+		j.Node = &NodeJob{Role: "leaf", Strategy: "mars", Profile: p.s.profile, Key: filepath.Join(p.n.dir, node.Name+".key"), Detours: p.s.detours, Wait: p.s.wait, Guests: map[string]float64{}}
 		if node.Role == scenario.Relay {
 			j.Node.Role = "relay"
 			if !node.MARS && !p.s.everyone {

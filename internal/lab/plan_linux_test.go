@@ -121,6 +121,9 @@ func TestPlanOfMPQUIC(t *testing.T) {
 func TestPlanOfMARS(t *testing.T) {
 	p := planOf(t, "MARS-paper")
 	for host, j := range p.jobs {
+		if j.Node.Profile != "paper" {
+			t.Errorf("%s runs profile %q", j.Host, j.Node.Profile)
+		}
 		node := p.n.w.Nodes[host]
 		switch node.Role {
 		case scenario.Consumer:

@@ -19,6 +19,7 @@ type system struct {
 	single   bool // consumers know one next hop
 	wait     bool // Data wait for discovery
 	detours  bool
+	profile  string // of nodes
 
 	stream Stream
 	routes func(w *scenario.World, flow int) [][]int // that a connection gets
@@ -26,14 +27,14 @@ type system struct {
 
 // systems are those that the lab has. Those of endpoints may name their congestion control, as in MPTCP-Oracle:bbr.
 var systems = []system{
-	{name: "MARS", mars: true, detours: true, routes: oracle},
-	{name: "MARS-IP", mars: true, routers: true, detours: true, routes: oracle},
-	{name: "MARS-ENDPOINT", mars: true, single: true, detours: true, routes: shortest},
-	{name: "MARS-everywhere", mars: true, everyone: true, detours: true},
-	{name: "MARS-paper", mars: true, wait: true, routes: oracle},
-	{name: "MARS-IP-paper", mars: true, routers: true, wait: true, routes: oracle},
-	{name: "MARS-ENDPOINT-paper", mars: true, single: true, wait: true, routes: shortest},
-	{name: "MARS-everywhere-paper", mars: true, everyone: true, wait: true},
+	{name: "MARS", mars: true, profile: "mars", detours: true, routes: oracle},
+	{name: "MARS-IP", mars: true, profile: "mars", routers: true, detours: true, routes: oracle},
+	{name: "MARS-ENDPOINT", mars: true, profile: "mars", single: true, detours: true, routes: shortest},
+	{name: "MARS-everywhere", mars: true, profile: "mars", everyone: true, detours: true},
+	{name: "MARS-paper", mars: true, profile: "paper", wait: true, routes: oracle},
+	{name: "MARS-IP-paper", mars: true, profile: "paper", routers: true, wait: true, routes: oracle},
+	{name: "MARS-ENDPOINT-paper", mars: true, profile: "paper", single: true, wait: true, routes: shortest},
+	{name: "MARS-everywhere-paper", mars: true, profile: "paper", everyone: true, wait: true},
 	{name: "TCP", stream: Stream{Protocol: "tcp", Count: 1}, routes: shortest},
 	{name: "QUIC", stream: Stream{Protocol: "quic", Count: 1}, routes: shortest},
 	{name: "MPTCP-ECMP", stream: Stream{Protocol: "mptcp", Count: 1}, routes: shortest},

@@ -73,11 +73,14 @@ func (n *Node) command(now machine.Time) bool {
 	return len(m.commands) > 0
 }
 
-// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/{source,signers,status}.
+// answer answers /localhost/nfd/<module>/<verb>/… and /localhost/mars/{source,profile,signers,status}.
 func (n *Node) answer(now machine.Time, c forward.Command, i *wire.Interest) {
 	switch {
 	case i.Name.HasPrefix(SourceName):
 		n.publish(now, c, i, i.Name[len(SourceName):], n.source)
+		return
+	case i.Name.HasPrefix(ProfileName):
+		n.publish(now, c, i, i.Name[len(ProfileName):], func(machine.Time) [][]byte { return [][]byte{[]byte(n.profile)} })
 		return
 	case i.Name.HasPrefix(SignersName) && n.manage.cfg.Signers != nil:
 		n.publish(now, c, i, i.Name[len(SignersName):], func(machine.Time) [][]byte { return n.manage.cfg.Signers() })
@@ -135,6 +138,15 @@ func (n *Node) publish(now machine.Time, c forward.Command, i *wire.Interest, re
 // SourceName is the question of an application for the source component of its flows' names (protocol.md §2): flows of one node
 // share what its forwarder finds out. The answer is SourceLen bytes.
 var SourceName = wire.MustParseName("/localhost/mars/source")
+
+// ProfileName is the question of an application for what sets the pace of its flows. The answer is one of the two below.
+var ProfileName = wire.MustParseName("/localhost/mars/profile")
+
+// Who sets the pace of flows at a node.
+const (
+	PaceWindows  = "mars"  // the node's windows: an application keeps Interests waiting, and no more
+	PaceConsumer = "paper" // whoever asks, by Algorithm 1
+)
 
 // SignersName is the question of an application for the keys of the nodes that its host's node dials, and of that node: who may sign
 // what is fetched unless the application is told otherwise. The answer is the keys one behind the other, KeyLen bytes each.

@@ -249,6 +249,19 @@ func TestSourceName(t *testing.T) {
 	if !ok || !bytes.Equal(d.Content, []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
 		t.Errorf("source: %v, %v", d, ok)
 	}
+	for _, k := range []struct {
+		cfg  forward.Config
+		want string
+	}{
+		{forward.Config{}, PaceConsumer},
+		{forward.Config{Profile: forward.ProfileMARS}, PaceWindows},
+		{forward.Config{Profile: forward.ProfileMARS, Strategy: forward.BestRoute}, PaceConsumer},
+	} {
+		c := newClient(t, New(k.cfg), 7)
+		if d, ok := c.ask(0, wire.Interest{Name: ProfileName, CanBePrefix: true, MustBeFresh: true}); !ok || string(d.Content) != k.want {
+			t.Errorf("profile of %+v: %q, %v", k.cfg, d.Content, ok)
+		}
+	}
 	for _, name := range []string{"/localhost/mars", "/localhost/mars/faces/list", "/localhost/mars/x"} {
 		if d, ok := c.ask(0, wire.Interest{Name: wire.MustParseName(name), CanBePrefix: true, MustBeFresh: true}); ok {
 			t.Errorf("%s is answered with %v", name, d.Name)

@@ -31,6 +31,7 @@ type Node struct {
 	routing *routing // nil: static routes alone
 	rib     rib
 	manage  management
+	profile string // answers ProfileName
 	buf     [wire.MaxPacket + 512]byte
 
 	onDemand map[machine.FaceID]bool
@@ -43,7 +44,10 @@ type attached struct {
 
 // New returns a node without faces, routes or applications.
 func New(cfg forward.Config) *Node {
-	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID, rib: newRIB(), onDemand: make(map[machine.FaceID]bool)}
+	n := &Node{fw: forward.New(cfg), nextApp: localBase, id: cfg.ID, rib: newRIB(), onDemand: make(map[machine.FaceID]bool), profile: PaceConsumer}
+	if cfg.Profile == forward.ProfileMARS && cfg.Strategy == forward.Mars {
+		n.profile = PaceWindows
+	}
 	return n
 }
 
