@@ -113,6 +113,10 @@ var rooms = map[string]room{
 		},
 		external: []string{"golang.org/x/sys", "github.com/quic-go/quic-go"},
 	},
+	"internal/bench": {
+		internal: []string{"internal/machine", "internal/wire", "internal/forward"},
+		external: []string{"golang.org/x/sys", "golang.org/x/crypto"},
+	},
 	"internal/status":  {never: []string{"net", "os", "sync", "syscall", "crypto/rand"}},
 	"internal/gateway": {internal: []string{root, "internal/wire"}, tests: []string{"internal/impair"}},
 	"internal/report":  {internal: []string{"internal/scenario", "internal/bound"}, external: []string{"golang.org/x/image"}},

@@ -65,11 +65,13 @@ type Config struct {
 	where map[string]position // of every value that came from a file or the environment, by key
 }
 
-// StudyConfig is for measurements (mars lab); a file or the environment can't set it.
+// StudyConfig is for measurements (mars lab, mars bench); a file or the environment can't set it.
 type StudyConfig struct {
 	Dilation float64 // real time ÷ the node's time; 0: 1
 	// GuestRates is what the links toward neighbours that dial this node carry, by their addresses; others have Node.GuestRate.
 	GuestRates map[netip.Addr]Rate
+	GuestMTU   int  // largest datagram of faces that neighbours make, bytes; 0: DefaultMTU
+	Buffers    bool // sockets keep the buffers that the kernel gives without being asked
 	Wait       bool // a new flow asks for Data only when its discovery has ended, as in the paper's evaluation
 }
 

@@ -1,6 +1,7 @@
 package mars
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -101,7 +102,7 @@ func NewNode(cfg *Config, log *slog.Logger) (*Node, error) {
 	if err := n.identify(key, members); err != nil {
 		return nil, err
 	}
-	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: cfg.guestFace})
+	n.driver = driver.New(n.node, driver.Options{Log: log, Guard: n.guard, Scale: cfg.Study.Dilation, Accept: cfg.guestFace, DefaultBuffers: cfg.Study.Buffers})
 	if cfg.Node.Routing.On() && !fc.Application {
 		judge := &heralds{admit: n.membership.policy.Admit, others: len(cfg.Operators) == 0}
 		announcer.Certificate = func() []byte { return n.membership.shown }
@@ -133,7 +134,7 @@ func (c *Config) guestFace(from netip.AddrPort) (machine.Face, bool) {
 	if !ok {
 		rate = c.Node.GuestRate
 	}
-	return machine.Face{MTU: DefaultMTU, Rate: rate.BytesPerSecond()}, true
+	return machine.Face{MTU: cmp.Or(c.Study.GuestMTU, DefaultMTU), Rate: rate.BytesPerSecond()}, true
 }
 
 // open opens sockets and directories, and installs the routes.

@@ -68,7 +68,7 @@ Serve a directory on one machine, get a file of it on another; nodes in between 
 	root.SetVersionTemplate("mars {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, "%v", err) })
 	group(root)
-	root.AddCommand(getCommand(), lsCommand(), serveCommand(), nodeCommand(), configCommand(), versionCommand(), demoCommand(), pathCommand(), statusCommand(), pingCommand(), topCommand(), gatewayCommand(), keyCommand(), caCommand(), simCommand(), labCommand(), reportCommand())
+	root.AddCommand(getCommand(), lsCommand(), serveCommand(), nodeCommand(), configCommand(), versionCommand(), demoCommand(), pathCommand(), statusCommand(), pingCommand(), topCommand(), gatewayCommand(), keyCommand(), caCommand(), simCommand(), labCommand(), reportCommand(), benchCommand())
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -185,14 +186,41 @@ func setOptions(device string) func(network, _ string, raw syscall.RawConn) erro
 func (c *linuxConn) probe(fd int) {
 	family, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
 	c.v6 = err == nil && family == unix.AF_INET6
+	c.learnBuffers(fd)
+	_, err = unix.GetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT)
+	c.out.able = err == nil
+	c.out.segment = c.out.able
+}
+
+func (c *linuxConn) learnBuffers(fd int) {
 	for i, option := range [2]int{unix.SO_RCVBUF, unix.SO_SNDBUF} {
 		if n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, option); err == nil {
 			c.grants[i] = n / 2 // the kernel doubles what one asks for (socket(7))
 		}
 	}
-	_, err = unix.GetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT)
-	c.out.able = err == nil
-	c.out.segment = c.out.able
+}
+
+// defaultBuffers gives back what setOptions has asked for.
+func (c *linuxConn) defaultBuffers() error {
+	var failed error
+	err := c.raw.Control(func(s uintptr) {
+		for _, b := range []struct {
+			option int
+			usual  string
+		}{{unix.SO_RCVBUF, "rmem_default"}, {unix.SO_SNDBUF, "wmem_default"}} {
+			text, err := os.ReadFile("/proc/sys/net/core/" + b.usual)
+			n := 0
+			if err == nil {
+				_, err = fmt.Sscan(string(text), &n)
+			}
+			if err == nil {
+				err = unix.SetsockoptInt(int(s), unix.SOL_SOCKET, b.option, n/2)
+			}
+			failed = errors.Join(failed, err)
+		}
+		c.learnBuffers(int(s))
+	})
+	return errors.Join(failed, err)
 }
 
 func (c *linuxConn) recv(slots []slot) (int, error) {

@@ -42,6 +42,8 @@ type Options struct {
 	// Guard protects the faces that have a FaceSpec.Key, and those of peers that shake hands with it; it deals faces by
 	// NewFace. nil: all are plain.
 	Guard machine.Guard
+	// DefaultBuffers: sockets keep the buffers that the kernel gives without being asked.
+	DefaultBuffers bool
 	// Accept decides whether a datagram from an unknown peer makes a face, and describes it. It is called on the loop
 	// goroutine. nil: every peer is welcome.
 	Accept func(remote netip.AddrPort) (machine.Face, bool)
@@ -237,6 +239,11 @@ func (d *Driver) add(s *socket) error {
 		d.all = append(d.all, s.face)
 	}
 	d.mu.Unlock()
+	if c, ok := s.conn.(interface{ defaultBuffers() error }); ok && d.opt.DefaultBuffers {
+		if err := c.defaultBuffers(); err != nil {
+			d.log.Warn("socket buffers stay as they are", "error", err)
+		}
+	}
 	if recv, _ := s.conn.buffers(); recv > 0 && recv < 1<<20 {
 		d.warned.Do(func() {
 			d.log.Warn("the kernel caps UDP receive buffers; bursts are absorbed in user space, but to lose less under load raise net.core.rmem_max",
