@@ -38,9 +38,9 @@ type Fetch struct {
 	Start time.Duration `json:"start"` // from the beginning, in the scenario's time
 	Bytes int64         `json:"bytes"`
 	Chunk int           `json:"chunk,omitempty"` // content of one packet, bytes; 0: as usual
-	From  string        `json:"from,omitempty"` // host:port, of Stream
-	Ways  []Way         `json:"ways,omitempty"` // of mpquic, instead of From
-	Paths int           `json:"paths"`          // that there are
+	From  string        `json:"from,omitempty"`  // host:port, of Stream
+	Ways  []Way         `json:"ways,omitempty"`  // of mpquic, instead of From
+	Paths int           `json:"paths"`           // that there are
 	// Signer is the key of the node that must have signed the object.
 	Signer string `json:"signer,omitempty"`
 }
