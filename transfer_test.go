@@ -240,6 +240,9 @@ func TestProducerStops(t *testing.T) {
 	s := newSite(t, 2<<20)
 	p := proxyTo(t, s.addr, impair.Config{})
 	n, stop := consumerVia(t, p.Addr())
+	if err := n.LimitRate(16e6); err != nil { // or it may be over before it is looked at
+		t.Fatal(err)
+	}
 	dest := filepath.Join(t.TempDir(), "copy")
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

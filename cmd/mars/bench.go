@@ -29,7 +29,6 @@ type benchFlags struct {
 	discard   bool
 	noOffload bool
 	buffers   bool
-	beside    bool
 	fetches   int
 	profile   string
 	json      bool
