@@ -80,7 +80,7 @@ type NodeConfig struct {
 	Name     string `yaml:"name,omitempty"` // for people only
 	Role     string `yaml:"role"`           // RoleLeaf or RoleRelay; "": RoleLeaf
 	Strategy string `yaml:"strategy"`       // StrategyMARS or StrategyBestRoute; "": StrategyMARS
-	Profile  string `yaml:"profile"`        // ProfileMARS or ProfilePaper; "": ProfileMARS
+	Profile  string `yaml:"profile"`        // ProfileMARS or ProfilePaper; "": ProfilePaper
 	// Routing: the node learns from its neighbours which prefixes exist and how far they are, and announces its own.
 	Routing Toggle `yaml:"routing,omitempty"`
 	// Detours: flows may use paths more than one hop longer than the shortest.
@@ -160,7 +160,7 @@ type ServeConfig struct {
 // DefaultConfig is a leaf that listens on the NDN port of every address, IPv4 and IPv6.
 func DefaultConfig() *Config {
 	return &Config{
-		Node:   NodeConfig{Role: RoleLeaf, Strategy: StrategyMARS, Profile: ProfileMARS},
+		Node:   NodeConfig{Role: RoleLeaf, Strategy: StrategyMARS, Profile: ProfilePaper},
 		Listen: []FaceURI{{Host: "::", Port: DefaultPort}},
 	}
 }

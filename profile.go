@@ -9,10 +9,10 @@ import (
 
 // profile is how the node's forwarder paces, schedules and finds losses.
 func (c *Config) profile() forward.Profile {
-	if c.Node.Profile == ProfilePaper {
-		return forward.ProfilePaper
+	if c.Node.Profile == ProfileMARS {
+		return forward.ProfileMARS
 	}
-	return forward.ProfileMARS
+	return forward.ProfilePaper
 }
 
 // backpressure tells whether the windows of the node that flows leave by set their pace: of this one, or of that of this host.

@@ -32,7 +32,7 @@ func TestProfiles(t *testing.T) {
 				}); err != nil {
 					t.Fatal(err)
 				}
-				if want := profile != ProfilePaper; repairs != want || windowed != want {
+				if want := profile == ProfileMARS; repairs != want || windowed != want {
 					t.Errorf("profile %q: the forwarder has the default one: %v, the fetcher: %v", profile, repairs, windowed)
 				}
 				return n
